@@ -1,0 +1,3 @@
+"""Pinakes puts documents into a taxonomy."""
+
+__version__ = "0.1.0.dev0"

@@ -1,0 +1,5 @@
+"""`python -m pinakes`."""
+
+from pinakes.cli.main import main
+
+main()
