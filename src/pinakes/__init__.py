@@ -1,3 +1,31 @@
 """Pinakes puts documents into a taxonomy."""
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
 __version__ = "0.1.0.dev0"
+
+# name -> module; loaded on first use, so that `import pinakes` and `pinakes --help` answer at once
+_LAZY = {
+    "Taxonomy": "pinakes.taxonomy",
+    "TaxonomySVC": "pinakes.models",
+    "datasets": "pinakes.datasets",
+    "load": "pinakes.storage",
+    "metrics": "pinakes.metrics",
+    "save": "pinakes.storage",
+}
+
+__all__ = ["Taxonomy", "TaxonomySVC", "__version__", "datasets", "load", "metrics", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'pinakes' has no attribute {name!r}")
+    module = importlib.import_module(_LAZY[name])
+    return module if _LAZY[name].endswith(f".{name}") else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,1 +1,1 @@
-"""TODO-docstring"""
+"""Numba loops: arrays in, arrays out. Compiled on first use, cached on disk, run without the GIL."""

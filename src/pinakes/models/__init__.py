@@ -1,1 +1,5 @@
-"""TODO-docstring"""
+"""Estimators with scikit-learn's conventions, thin: they check, encode, call a solver and decode."""
+
+from pinakes.models.taxonomy_svc import TaxonomySVC
+
+__all__ = ["TaxonomySVC"]

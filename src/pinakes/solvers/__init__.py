@@ -1,1 +1,1 @@
-"""TODO-docstring"""
+"""One algorithm a file, its problem and paper in the header."""

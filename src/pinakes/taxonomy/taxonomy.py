@@ -1,14 +1,15 @@
 """The lattice of categories, as immutable arrays.
 
-Nodes are numbered so that parents come before their children: by level (the longest way down from a root), and
-within a level in the order in which they were given. All relations are CSR pairs ``(indptr, indices)`` over these
-numbers; the relatives of node v are ``indices[indptr[v]:indptr[v + 1]]``.
+Nodes are numbered so that parents come before their children: by level (the longest way down from a root),
+and within a level in the order in which they were given. All relations are CSR pairs ``(indptr, indices)``
+over these numbers; the relatives of node v are ``indices[indptr[v]:indptr[v + 1]]``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ Ints = npt.NDArray[np.int32]
 
 
 class Relation(NamedTuple):
-    """A relation between nodes in CSR form: those of node v are ``indices[indptr[v]:indptr[v + 1]]``, ascending."""
+    """A relation in CSR form: the relatives of node v are ``indices[indptr[v]:indptr[v + 1]]``, ascending."""
 
     indptr: npt.NDArray[np.int64]
     indices: Ints
@@ -41,8 +42,8 @@ class Relation(NamedTuple):
 class Taxonomy:
     """An immutable lattice of categories: a node may have several parents, and there may be several roots.
 
-    Build one with `from_edges`, `from_parents`, `from_paths`, `from_dict`, `from_networkx` or `load`; write it with
-    `save`. Ids identify nodes; names are for people and need not be unique.
+    Build one with `from_edges`, `from_parents`, `from_paths`, `from_dict`, `from_networkx` or `load`; write
+    it with `save`. Ids identify nodes; names are for people and need not be unique.
 
     Parameters
     ----------
@@ -90,9 +91,10 @@ class Taxonomy:
             twice = next(i for i in ids if i in seen or seen.add(i))  # type: ignore[func-returns-value]
             raise TaxonomyError(f"node ids must be unique, got {twice!r} twice")
         if pairs.size and (pairs.min() < 0 or pairs.max() >= n_nodes):
-            raise TaxonomyError(f"edges must be pairs of positions below {n_nodes}, got {pairs.max()}")
-        pairs = np.unique(pairs, axis=0)
-        levels = _levels(n_nodes, pairs)
+            wrong = pairs.min() if pairs.min() < 0 else pairs.max()
+            raise TaxonomyError(f"edges must be pairs of positions from 0 to {n_nodes - 1}, got {wrong}")
+        pairs = np.column_stack(np.divmod(np.unique(pairs[:, 0] * n_nodes + pairs[:, 1]), n_nodes))
+        levels = find_levels(n_nodes, pairs)
         if (levels == 0).any():
             raise TaxonomyError(_describe_cycle(ids, pairs))
         order = np.argsort(levels, kind="stable")
@@ -109,9 +111,7 @@ class Taxonomy:
     # -- ways to build one ---------------------------------------------------------------------------------
 
     @classmethod
-    def from_edges(
-        cls, edges: Iterable[tuple[str, str]], names: Mapping[str, str] | None = None
-    ) -> Taxonomy:
+    def from_edges(cls, edges: Iterable[tuple[str, str]], names: Mapping[str, str] | None = None) -> Taxonomy:
         """Build from pairs (parent, child) of ids; an empty parent makes the child a root."""
         position: dict[str, int] = {}
         pairs: list[tuple[int, int]] = []
@@ -142,7 +142,7 @@ class Taxonomy:
 
     @classmethod
     def from_paths(cls, paths: Iterable[str], separator: str = "/") -> Taxonomy:
-        """Build from paths: ``a/b/c`` makes the nodes ``a``, ``a/b`` and ``a/b/c``, named ``a``, ``b`` and ``c``."""
+        """Build from paths: ``a/b/c`` makes the nodes ``a``, ``a/b``, ``a/b/c``, named by their ends."""
         position: dict[str, int] = {}
         pairs: list[tuple[int, int]] = []
         names: dict[str, str] = {}
@@ -181,7 +181,7 @@ class Taxonomy:
 
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph[Any], name: str = "name") -> Taxonomy:
-        """Build from a networkx DiGraph whose edges point from parent to child; `name` is the attribute to read."""
+        """Build from a networkx DiGraph, its edges from parent to child; `name` is the attribute to read."""
         ids = [str(v) for v in graph.nodes]
         position = {v: k for k, v in enumerate(graph.nodes)}
         names = {str(v): str(data[name]) for v, data in graph.nodes(data=True) if name in data}
@@ -225,6 +225,9 @@ class Taxonomy:
     def __repr__(self) -> str:
         shape = "tree" if self.is_tree else "lattice"
         return f"Taxonomy({len(self)} nodes, {len(self.leaves)} leaves, {shape}, depth {self.depth})"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Taxonomy:
+        return self  # it does not change, so that scikit-learn's clone may share it
 
     def __setattr__(self, key: str, value: object) -> None:
         if key in self.__dict__:
@@ -318,11 +321,12 @@ def _spread(starts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> npt.
     """Give the positions of several runs, one after the other: starts[0], starts[0] + 1, …, starts[1], …"""
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - sizes), sizes)
+    out: npt.NDArray[np.int64] = np.arange(total, dtype=np.int64) + np.repeat(starts - (ends - sizes), sizes)
+    return out
 
 
-def _levels(n_nodes: int, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """Give the nodes on the longest way from a root to each node, itself included; 0 for those on or below a cycle."""
+def find_levels(n_nodes: int, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """Count the nodes on the longest way from a root to each node, itself included; 0 on or below a cycle."""
     down = _relation(n_nodes, pairs[:, 0], pairs[:, 1])
     waiting = np.bincount(pairs[:, 1], minlength=n_nodes)  # parents not yet placed
     levels = np.zeros(n_nodes, dtype=np.int32)
@@ -339,52 +343,73 @@ def _levels(n_nodes: int, pairs: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]
 
 
 def _closure(levels: Ints, parents: Relation) -> Relation:
-    """Give every node with all its ancestors, level by level: the union of the parents' sets and the node itself."""
+    """Give every node with all its ancestors, level by level: the parents' sets and the node itself."""
+    from scipy.sparse import csr_array
+
     n_nodes = len(levels)
-    bounds = np.searchsorted(levels, np.arange(1, int(levels.max()) + 2))
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
-    flat = np.empty(0, dtype=np.int32)  # the closed sets so far, doubled when full
+    flat = np.empty(2 * n_nodes, dtype=np.int32)  # the closed sets so far, doubled when full
+    bounds = np.searchsorted(levels, np.arange(1, int(levels.max()) + 2))
     filled = 0
-    for start, end in zip(bounds[:-1], bounds[1:], strict=True):
-        nodes = np.arange(start, end, dtype=np.int64)
-        n_parents = parents.indptr[nodes + 1] - parents.indptr[nodes]
-        above = parents.indices[parents.indptr[start] : parents.indptr[end]].astype(np.int64)
-        n_above = indptr[above + 1] - indptr[above]
-        inherited = flat[_spread(indptr[above], n_above)]
-        owner = np.repeat(np.repeat(nodes, n_parents), n_above)
-        keys = np.concatenate([owner * n_nodes + inherited, nodes * n_nodes + nodes])
-        keys = np.unique(keys)
-        owner, members = np.divmod(keys, n_nodes)
-        np.cumsum(np.bincount(owner - start, minlength=end - start), out=indptr[start + 1 : end + 1])
-        indptr[start + 1 : end + 1] += filled
-        if filled + len(members) > len(flat):
-            flat = np.concatenate([flat[:filled], np.empty(max(filled, len(members)), dtype=np.int32)])
-        flat[filled : filled + len(members)] = members
-        filled += len(members)
+    for start, end in pairwise(bounds.tolist()):
+        # all sets of the parents of a node, one after the other, are its row; what stands there twice counts once
+        direct = parents.indices[parents.indptr[start] : parents.indptr[end]].astype(np.int64)
+        sizes = indptr[direct + 1] - indptr[direct]
+        ends = np.concatenate([[0], np.cumsum(sizes)])[
+            parents.indptr[start : end + 1] - parents.indptr[start]
+        ]
+        inherited = flat[_spread(indptr[direct], sizes)]
+        above = csr_array(
+            (np.ones(len(inherited), dtype=bool), inherited, ends), shape=(end - start, n_nodes)
+        )
+        above.sum_duplicates()
+        filled += above.nnz + end - start
+        if filled > len(flat):
+            flat = np.concatenate([flat, np.empty(filled, dtype=np.int32)])
+        # a node has the largest number among its ancestors: it closes its row
+        indptr[start + 1 : end + 1] = indptr[start] + above.indptr[1:] + np.arange(1, end - start + 1)
+        itself = np.zeros(above.nnz + end - start, dtype=bool)
+        itself[indptr[start + 1 : end + 1] - 1 - indptr[start]] = True
+        rows = flat[indptr[start] : filled]
+        rows[~itself] = above.indices
+        rows[itself] = np.arange(start, end)
     indptr.setflags(write=False)
     return Relation(indptr, _frozen(flat[:filled]))
 
 
 def find_cycles(n_nodes: int, pairs: npt.NDArray[np.int64]) -> list[list[int]]:
-    """Give one shortest cycle for each knot of nodes that reach each other, self-loops included."""
+    """Give a shortest cycle through the first node of each knot (nodes that reach each other), and self-loops."""
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import breadth_first_order, connected_components
+    from scipy.sparse.csgraph import connected_components
 
+    if not len(pairs):
+        return []
     loops = [[int(v)] for v in np.unique(pairs[pairs[:, 0] == pairs[:, 1], 0])]
-    edges = coo_array((np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])), (n_nodes, n_nodes))
-    graph = edges.tocsr()
-    _, knot = connected_components(graph, connection="strong")
-    cycles = []
-    for k in np.flatnonzero(np.bincount(knot) > 1):
-        members = np.flatnonzero(knot == k)
-        inside = graph[members][:, members]
-        order, before = breadth_first_order(inside, 0)
-        back = next(v for v in order[1:] if inside[[v], [0]].sum())  # nearest node with an edge back to the start
-        cycle = [int(back)]
-        while cycle[-1] != 0:
-            cycle.append(int(before[cycle[-1]]))
-        cycles.append([int(members[v]) for v in reversed(cycle)])
-    return cycles + loops
+    edges = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (n_nodes, n_nodes))
+    _, knot = connected_components(edges, connection="strong")
+    inside = pairs[(knot[pairs[:, 0]] == knot[pairs[:, 1]]) & (pairs[:, 0] != pairs[:, 1])]
+    below: dict[int, list[int]] = {}
+    for parent, child in inside.tolist():
+        below.setdefault(parent, []).append(child)
+    _, starts = np.unique(knot, return_index=True)  # the first node of each knot
+    return [_shortest_cycle(v, below) for v in np.sort(starts).tolist() if v in below] + loops
+
+
+def _shortest_cycle(start: int, below: Mapping[int, Sequence[int]]) -> list[int]:
+    """Walk down from `start`, breadth first, until an edge leads back to it."""
+    before: dict[int, int] = {}
+    frontier = [start]
+    for v in frontier:
+        for child in below[v]:
+            if child == start:
+                cycle = [v]
+                while cycle[-1] != start:
+                    cycle.append(before[cycle[-1]])
+                return cycle[::-1]
+            if child not in before:
+                before[child] = v
+                frontier.append(child)
+    raise AssertionError("a node of a knot lies on a cycle")
 
 
 def _describe_cycle(ids: Sequence[str], pairs: npt.NDArray[np.int64]) -> str:

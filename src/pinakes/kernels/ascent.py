@@ -1,0 +1,320 @@
+"""The two loops of `ascent`: a full scan that only reads the weights, and a pass of exact steps over active sets.
+
+Names as in solvers/ascent.py. `beta` = alpha / Delta is what the simplex constraint sums: beta >= 0 and sum over y of
+beta_iy <= C_i; the derivative of the dual along beta_iy is F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>). The rows hold
+u_z = v_z w_z, so that the score of a class is a plain sum over its attributes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pinakes.kernels.outputs import collect_nodes, common, delta_pair, delta_row, path_sum, score_document
+from pinakes.kernels.rows import BLOCK, FEW_BLOCKS, find_block, make_block
+
+MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
+
+
+@njit(cache=True, nogil=True)
+def find_violators(scores, delta, base, class_of, threshold, worst, classes):
+    """Write the classes with the largest F = delta (base + score) above `threshold` into `classes`, the worst first.
+
+    Writes their F into `worst`, and gives how many there are: at most len(worst).
+    """
+    limit = scores.dtype.type(threshold)
+    found = 0
+    most = len(worst)
+    for c in range(len(scores) // BLOCK):
+        hit = 0
+        for a in range(c * BLOCK, (c + 1) * BLOCK):
+            hit |= delta[a] * (base + scores[a]) > limit
+        if hit == 0:
+            continue
+        for a in range(c * BLOCK, (c + 1) * BLOCK):
+            f = np.float64(delta[a] * (base + scores[a]))
+            if f > limit and (found < most or f > worst[most - 1]):
+                k = min(found, most - 1)
+                found = min(found + 1, most)
+                while k > 0 and worst[k - 1] < f:
+                    worst[k] = worst[k - 1]
+                    classes[k] = classes[k - 1]
+                    k -= 1
+                worst[k] = f
+                classes[k] = class_of[a]
+    return found
+
+
+@njit(cache=True, nogil=True)
+def scan(
+    X_indptr, X_indices, X_data, y, C, order, first, last,
+    rows, outputs, active_indptr, active_count, active, beta,
+    slack, gap, new_classes, new_count, scores, delta, several,
+):  # fmt: skip
+    """Look at every class of documents order[first:last]; weights are only read.
+
+    Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few classes
+    outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`. `order`
+    is sorted by class, so that a row of Delta serves all documents of the class.
+    """
+    worst = np.empty(new_classes.shape[1], dtype=np.float64)
+    last_class = -1
+    for o in range(first, last):
+        i = order[o]
+        y_i = y[i]
+        if y_i != last_class:
+            delta_row(outputs, y_i, delta, several)
+            last_class = y_i
+        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        base = 1 - scores[outputs.own[y_i]]
+
+        top = 0.0  # the largest F among 0 (y_i itself) and the active classes
+        carried = 0.0  # sum of beta F
+        for k in range(active_indptr[i], active_indptr[i] + active_count[i]):
+            a = outputs.own[active[k]]
+            f = np.float64(delta[a] * (base + scores[a]))
+            top = max(top, f)
+            carried += beta[k] * f
+        found = find_violators(
+            scores, delta, base, outputs.class_of, top * (1 + 1e-6) + 1e-9, worst, new_classes[i]
+        )
+        if found > 0:
+            top = max(top, worst[0])
+        new_count[i] = found
+        slack[i] = top
+        gap[i] = C[i] * top - carried
+
+
+@njit(cache=True, nogil=True)
+def merge_active(active_indptr, active_count, active, beta, new_count, new_classes, spare, indptr, count, merged, weight):
+    """Write the active sets anew: what carries weight stays, what carries none goes, what the scan found comes in.
+
+    Each document keeps `spare` free places. `indptr`, `count`, `merged` and `weight` are written.
+    """
+    k_out = 0
+    for i in range(len(active_count)):
+        indptr[i] = k_out
+        for k in range(active_indptr[i], active_indptr[i] + active_count[i]):
+            if beta[k] > 0:
+                merged[k_out] = active[k]
+                weight[k_out] = beta[k]
+                k_out += 1
+        for k in range(new_count[i]):
+            present = False
+            for kk in range(indptr[i], k_out):
+                present |= merged[kk] == new_classes[i, k]
+            if not present:
+                merged[k_out] = new_classes[i, k]
+                weight[k_out] = 0.0
+                k_out += 1
+        count[i] = k_out - indptr[i]
+        k_out += spare
+    indptr[len(active_count)] = k_out
+
+
+@njit(cache=True, nogil=True)
+def solve_document(Q, F, beta, C, n_active, precision, max_steps):
+    """Solve the document's QP over its active set by moving weight between two classes at a time; changes F and beta.
+
+    max sum F_k d_k - 1/2 d Q d over beta + d >= 0, sum(beta + d) <= C. The slack, with F = 0 and no curvature, is one
+    more class that takes what the others leave. Gives psi before the first step.
+    """
+    free = C
+    for k in range(n_active):
+        free -= beta[k]
+    psi_before = -1.0
+    for _ in range(max_steps):
+        high, F_high = -1, 0.0
+        low, F_low = -2, np.inf
+        if free > 1e-12 * C:
+            low, F_low = -1, 0.0
+        for k in range(n_active):
+            if F[k] > F_high:
+                high, F_high = k, F[k]
+            if beta[k] > 0 and F[k] < F_low:
+                low, F_low = k, F[k]
+        psi = F_high - F_low
+        if psi_before < 0:
+            psi_before = max(psi, 0.0)
+        if psi <= precision or high == low or low == -2:
+            break
+        curvature = 0.0
+        if high >= 0:
+            curvature += Q[high, high]
+        if low >= 0:
+            curvature += Q[low, low]
+        if high >= 0 and low >= 0:
+            curvature -= 2 * Q[high, low]
+        available = beta[low] if low >= 0 else free
+        step = available
+        if curvature > 1e-300 and psi < curvature * available:
+            step = psi / curvature
+        if high >= 0:
+            beta[high] += step
+        else:
+            free += step
+        if low >= 0:
+            beta[low] = 0.0 if step == available else beta[low] - step
+        else:
+            free = 0.0 if step == available else free - step
+        for k in range(n_active):
+            change = 0.0
+            if high >= 0:
+                change += Q[k, high]
+            if low >= 0:
+                change -= Q[k, low]
+            F[k] -= step * change
+    return psi_before
+
+
+@njit(cache=True, nogil=True)
+def sweep(
+    X_indptr, X_indices, X_data, x_norm2, y, C, order, first, look, rows, outputs, active_indptr, active_count, active,
+    beta, next_visit, patience, now, quiet_gap, precision, totals, scores, delta, several,
+):  # fmt: skip
+    """One pass of exact steps over documents order[first:]; changes rows, active sets, beta and the visits.
+
+    With `look` all classes are scored, and the worst violators take the free places of the active set before the step;
+    without it only the classes of the active set are scored. Stops early when the pool of the rows might run out, and
+    gives the position in `order` to go on from. `totals` adds up: dual gain, gap of the documents seen (before their
+    step), documents seen.
+    """
+    n_blocks = len(scores) // BLOCK
+    few = n_blocks <= FEW_BLOCKS
+    widest = 0
+    most_free = 1
+    for i in range(len(y)):
+        widest = max(widest, active_indptr[i + 1] - active_indptr[i])
+        most_free = max(most_free, active_indptr[i + 1] - active_indptr[i] - active_count[i])
+    worst = np.empty(most_free)
+    found_classes = np.empty(most_free, dtype=np.int32)
+    Q = np.empty((widest, widest))
+    F = np.empty(widest)
+    old = np.empty(widest)
+    deltas = np.empty(widest)
+    shared = np.empty(widest)
+    coefficient = np.zeros(len(scores))
+    mark = np.zeros(len(scores), dtype=np.uint8)
+    nodes = np.empty(len(scores), dtype=np.int32)
+    changes = np.empty(len(scores))
+    for o in range(first, len(order)):
+        i = order[o]
+        a_start, n_active = active_indptr[i], active_count[i]
+        if next_visit[i] > now or (n_active == 0 and not look):
+            continue
+        y_i = y[i]
+        x_start, x_end = X_indptr[i], X_indptr[i + 1]
+        # a row that grows takes less than 2 n_blocks blocks on its way from nothing to full
+        if not few and (
+            len(rows.tag) - rows.used[0] < (x_end - x_start) * n_blocks * 2
+            or len(rows.table) - rows.used[1] < x_end - x_start
+        ):
+            return o
+
+        if look:
+            score_document(X_indices, X_data, x_start, x_end, rows, outputs, scores, several)
+            delta_row(outputs, y_i, delta, several)
+            base = 1 - scores[outputs.own[y_i]]
+            for k in range(a_start, a_start + n_active):
+                delta[outputs.own[active[k]]] = 0  # no need to find what is there already
+            free = active_indptr[i + 1] - a_start - n_active
+            found = 0
+            if free > 0:
+                found = find_violators(
+                    scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free]
+                )
+            for k in range(found):
+                active[a_start + n_active] = found_classes[k]
+                beta[a_start + n_active] = 0.0
+                n_active += 1
+            active_count[i] = n_active
+            own_score = np.float64(scores[outputs.own[y_i]])
+            for k in range(n_active):
+                F[k] = np.float64(scores[outputs.own[active[a_start + k]]])
+        else:
+            # the attributes of the active classes only
+            n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
+            for k in range(n_nodes):
+                scores[nodes[k]] = 0
+                mark[nodes[k]] = 0
+            for p in range(x_start, x_end):
+                j, x = X_indices[p], X_data[p]
+                for k in range(n_nodes):
+                    a = nodes[k]
+                    at = find_block(rows, j, a // BLOCK, n_blocks)
+                    if at >= 0:
+                        scores[a] += x * rows.data[at, a % BLOCK]
+            own_score = path_sum(outputs, scores, y_i)
+            for k in range(n_active):
+                F[k] = path_sum(outputs, scores, active[a_start + k])
+
+        top, carried = 0.0, 0.0
+        for k in range(n_active):
+            deltas[k] = delta_pair(outputs, y_i, active[a_start + k])
+            F[k] = deltas[k] * (1.0 - own_score + F[k])
+            top = max(top, F[k])
+            carried += beta[a_start + k] * F[k]
+        document_gap = C[i] * top - carried
+        totals[1] += document_gap
+        totals[2] += 1
+        if document_gap <= quiet_gap:
+            patience[i] = min(patience[i] + 1, MOST_PATIENT)
+            next_visit[i] = now + (1 << patience[i])
+            continue
+        patience[i] = 0
+
+        # Q_kl = Delta_k Delta_l <Lambda(y_i) - Lambda(k), Lambda(y_i) - Lambda(l)> |x_i|^2
+        own_own = common(outputs, outputs.v2, y_i, y_i)
+        for k in range(n_active):
+            shared[k] = common(outputs, outputs.v2, y_i, active[a_start + k])
+        for k in range(n_active):
+            for l in range(k + 1):
+                inner = own_own - shared[k] - shared[l]
+                inner += common(outputs, outputs.v2, active[a_start + k], active[a_start + l])
+                Q[k, l] = deltas[k] * deltas[l] * inner * x_norm2[i]
+                Q[l, k] = Q[k, l]
+            old[k] = beta[a_start + k]
+        solve_document(
+            Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20
+        )
+
+        # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
+        moved = 0.0
+        if look:
+            n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
+            for k in range(n_nodes):
+                mark[nodes[k]] = 0
+        for k in range(n_active):
+            step = beta[a_start + k] - old[k]
+            if step != 0.0:
+                moved += abs(step)
+                # gain = F_old d - 1/2 d Q d = (F_old + F_new) d / 2, and F_old = F_new + Q d
+                F_old = F[k]
+                for l in range(n_active):
+                    F_old += Q[k, l] * (beta[a_start + l] - old[l])
+                totals[0] += 0.5 * step * (F[k] + F_old)
+                weight = step * deltas[k]
+                for p in range(outputs.path_indptr[y_i], outputs.path_indptr[y_i + 1]):
+                    coefficient[outputs.path_indices[p]] += weight
+                c = active[a_start + k]
+                for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
+                    coefficient[outputs.path_indices[p]] -= weight
+        # parts that cancel leave dust: keep it out of the weights
+        n_changed = 0
+        for k in range(n_nodes):
+            a = nodes[k]
+            change = coefficient[a] * outputs.v2[a]
+            coefficient[a] = 0.0
+            if abs(change) > 1e-14 * moved:
+                nodes[n_changed] = a
+                changes[n_changed] = change
+                n_changed += 1
+        for p in range(x_start, x_end):
+            j, x = X_indices[p], X_data[p]
+            for k in range(n_changed):
+                a = nodes[k]
+                at = find_block(rows, j, a // BLOCK, n_blocks)
+                if at < 0:
+                    at = make_block(rows, j, a // BLOCK, n_blocks)
+                rows.data[at, a % BLOCK] += changes[k] * x
+    return len(order)

@@ -1,0 +1,132 @@
+"""The classes as the kernels see them: attributes laid out from top to bottom, and the loss Delta between classes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pinakes.kernels.rows import BLOCK, add_row
+
+LOSS_NODES = 0
+LOSS_MATRIX = 1
+
+
+class Outputs(NamedTuple):
+    """What the kernels know of the classes: attributes as in `ClassAttributes`, and Delta.
+
+    Delta(y, y') = miss[y] + false[a'] - sum over common attributes of both, where a' is the own attribute of y'; for
+    LOSS_MATRIX it is matrix[y, y'].
+    """
+
+    own: np.ndarray  # int32 (n_classes,)
+    class_of: np.ndarray  # int32 (n_padded,): class of an own attribute, -1 for shared ones
+    path_indptr: np.ndarray  # int64 (n_classes + 1,)
+    path_indices: np.ndarray  # int32
+    v2: np.ndarray  # float64 (n_padded,)
+    runs: np.ndarray  # int32 (n_runs, 3)
+    multi: np.ndarray  # int32 (n_multi,)
+    multi_indptr: np.ndarray  # int64
+    multi_indices: np.ndarray  # int32
+    loss_kind: int
+    miss: np.ndarray  # float64 (n_classes,)
+    false: np.ndarray  # float64 (n_padded,)
+    both: np.ndarray  # float64 (n_padded,)
+    matrix: np.ndarray  # float64 (n_classes, n_classes), or (0, 0)
+
+
+@njit(cache=True, nogil=True)
+def sum_down(outputs, scores, several):
+    """Add to each attribute's score those of everything above it, in place; `several` is scratch of len(multi)."""
+    for m in range(len(outputs.multi)):
+        total = 0.0
+        for k in range(outputs.multi_indptr[m], outputs.multi_indptr[m + 1]):
+            total += scores[outputs.multi_indices[k]]
+        several[m] = total
+    for m in range(len(outputs.multi)):
+        scores[outputs.multi[m]] = several[m]
+    for r in range(len(outputs.runs)):
+        above = scores[outputs.runs[r, 0]]
+        if above != 0:
+            for a in range(outputs.runs[r, 1], outputs.runs[r, 2]):
+                scores[a] += above
+
+
+@njit(cache=True, nogil=True)
+def delta_row(outputs, y, delta, several):
+    """Write Delta(y, y') at the own attribute of every class y' into `delta`, 0 at shared attributes."""
+    delta[:] = 0
+    if outputs.loss_kind == LOSS_MATRIX:
+        for k in range(len(outputs.own)):
+            delta[outputs.own[k]] = outputs.matrix[y, k]
+        return
+    for k in range(outputs.path_indptr[y], outputs.path_indptr[y + 1]):
+        delta[outputs.path_indices[k]] = outputs.both[outputs.path_indices[k]]
+    sum_down(outputs, delta, several)
+    for a in range(len(delta)):
+        delta[a] = outputs.miss[y] + outputs.false[a] - delta[a] if outputs.class_of[a] >= 0 else 0.0
+    delta[outputs.own[y]] = 0
+
+
+@njit(cache=True, nogil=True)
+def delta_pair(outputs, y, k):
+    """Give Delta(y, k) for two classes."""
+    if outputs.loss_kind == LOSS_MATRIX:
+        return outputs.matrix[y, k]
+    if y == k:
+        return 0.0
+    return outputs.miss[y] + outputs.false[outputs.own[k]] - common(outputs, outputs.both, y, k)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def common(outputs, values, k, l):
+    """Sum `values` over the attributes that classes k and l share."""
+    total = 0.0
+    p, p_end = outputs.path_indptr[k], outputs.path_indptr[k + 1]
+    q, q_end = outputs.path_indptr[l], outputs.path_indptr[l + 1]
+    while p < p_end and q < q_end:
+        a, b = outputs.path_indices[p], outputs.path_indices[q]
+        if a == b:
+            total += values[a]
+            p += 1
+            q += 1
+        elif a < b:
+            p += 1
+        else:
+            q += 1
+    return total
+
+
+@njit(cache=True, nogil=True)
+def score_document(X_indices, X_data, start, end, rows, outputs, scores, several):
+    """Write the score of every attribute, everything above it included, into `scores`."""
+    n_blocks = len(scores) // BLOCK
+    scores[:] = 0
+    for p in range(start, end):
+        add_row(rows, X_indices[p], X_data[p], scores, n_blocks)
+    sum_down(outputs, scores, several)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def path_sum(outputs, scores, c):
+    """Sum the scores over the attributes of class c."""
+    total = 0.0
+    for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
+        total += scores[outputs.path_indices[p]]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def collect_nodes(outputs, y_i, classes, mark, nodes):
+    """Write the attributes of y_i and `classes` into `nodes`, each once, and mark them; give how many there are."""
+    n_nodes = 0
+    for k in range(-1, len(classes)):
+        c = y_i if k < 0 else classes[k]
+        for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
+            a = outputs.path_indices[p]
+            if mark[a] == 0:
+                mark[a] = 1
+                nodes[n_nodes] = a
+                n_nodes += 1
+    return n_nodes

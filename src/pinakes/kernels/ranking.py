@@ -1,0 +1,44 @@
+"""Scores and rankings of documents over all classes; the weights are only read."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pinakes.kernels.outputs import score_document
+
+
+@njit(cache=True, nogil=True)
+def score_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, out):
+    """Write the scores of all classes for documents first..last-1 into `out` (documents by classes)."""
+    scores = np.zeros(len(outputs.v2), dtype=rows.data.dtype)
+    several = np.zeros(len(outputs.multi))
+    for i in range(first, last):
+        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        for k in range(len(outputs.own)):
+            out[i, k] = scores[outputs.own[k]]
+
+
+@njit(cache=True, nogil=True)
+def rank_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, classes, values):
+    """Write the best classes of documents first..last-1 and their scores, best first; of equals the lower class first.
+
+    As many as `classes` and `values` have columns, which must not be more than there are classes.
+    """
+    most = classes.shape[1]
+    scores = np.zeros(len(outputs.v2), dtype=rows.data.dtype)
+    several = np.zeros(len(outputs.multi))
+    for i in range(first, last):
+        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        found = 0
+        for c in range(len(outputs.own)):
+            score = scores[outputs.own[c]]
+            if found < most or score > values[i, most - 1]:
+                k = min(found, most - 1)
+                found = min(found + 1, most)
+                while k > 0 and values[i, k - 1] < score:
+                    values[i, k] = values[i, k - 1]
+                    classes[i, k] = classes[i, k - 1]
+                    k -= 1
+                values[i, k] = score
+                classes[i, k] = c

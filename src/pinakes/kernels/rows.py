@@ -1,0 +1,249 @@
+"""Growing rows of weights, one a feature: memory follows what is non-zero, and reading stays contiguous.
+
+The weights of feature j over all attributes are cut into blocks of 16 (one cache line of float32). A row holds only the
+blocks that were ever written:
+
+    data[start[j] + b, :] are the weights of attributes 16 * tag[start[j] + b] + (0..15),  b < length[j]
+
+in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
+is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one pool
+and move to its end when they grow; the solver gives the pools more room between calls.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+
+BLOCK = 16
+FEW_BLOCKS = 4  # with so few, every row is full: looking a weight up would be dearer than reading all
+SEARCHED = 12  # a row of so many blocks is still searched through
+
+
+class Rows(NamedTuple):
+    """The arrays behind growing rows; see the head of this file."""
+
+    start: np.ndarray  # int64 (n_features,): first block of the row in the pool
+    length: np.ndarray  # int32 (n_features,): blocks in use
+    capacity: np.ndarray  # int32 (n_features,): blocks reserved
+    tag: np.ndarray  # int32 (pool,): which block of attributes
+    data: np.ndarray  # float32 or float64 (pool, BLOCK)
+    used: np.ndarray  # int64 (2,): blocks of the pool, and tables, given away
+    table_of: np.ndarray  # int32 (n_features,): which table, -1 for none
+    table: np.ndarray  # int32 (n_tables, n_blocks): place of a block in its row, -1 for none
+
+
+def empty_rows(n_features: int, n_attributes: int, dtype=np.float32, room: int = 1024) -> Rows:
+    """Make rows that hold nothing; where attributes are few every row is full from the start."""
+    n_blocks = -(-n_attributes // BLOCK)
+    rows = Rows(
+        np.zeros(n_features, dtype=np.int64),
+        np.zeros(n_features, dtype=np.int32),
+        np.zeros(n_features, dtype=np.int32),
+        np.zeros(room, dtype=np.int32),
+        np.zeros((room, BLOCK), dtype=dtype),
+        np.zeros(2, dtype=np.int64),
+        np.full(n_features, -1, dtype=np.int32),
+        np.zeros((0, n_blocks), dtype=np.int32),
+    )
+    if n_blocks > FEW_BLOCKS:
+        return rows
+    n_pool = n_features * n_blocks
+    return rows._replace(
+        start=np.arange(n_features, dtype=np.int64) * n_blocks,
+        length=np.full(n_features, n_blocks, dtype=np.int32),
+        capacity=np.full(n_features, n_blocks, dtype=np.int32),
+        tag=np.tile(np.arange(n_blocks, dtype=np.int32), n_features),
+        data=np.zeros((n_pool, BLOCK), dtype=dtype),
+        used=np.array([n_pool, 0], dtype=np.int64),
+    )
+
+
+def with_room(rows: Rows, room: int, tables: int) -> Rows:
+    """Give rows pools with at least so many free blocks and tables, leaving behind what rows had outgrown."""
+    held = int(rows.capacity.sum(dtype=np.int64))
+    size = held + max(room, held // 2)
+    tag = np.zeros(size, dtype=np.int32)
+    data = np.zeros((size, BLOCK), dtype=rows.data.dtype)
+    start = np.zeros_like(rows.start)
+    used = _move(rows, start, tag, data)
+    n_tables = int(rows.used[1])
+    table = np.empty((n_tables + max(tables, n_tables // 2), rows.table.shape[1]), dtype=np.int32)
+    table[:n_tables] = rows.table[:n_tables]
+    return rows._replace(
+        start=start, tag=tag, data=data, table=table, used=np.array([used, n_tables], dtype=np.int64)
+    )
+
+
+def compact(rows: Rows) -> Rows:
+    """Give the rows without free room, for reading only."""
+    short = rows.length < rows.table.shape[1]
+    capacity = np.where(short, rows.length, rows.capacity).astype(np.int32)
+    return with_room(rows._replace(capacity=capacity), 0, 0)
+
+
+def rows_from_csr(u: sparse.csr_array, n_attributes: int) -> Rows:
+    """Make rows from a matrix of features by attributes."""
+    n_blocks = -(-n_attributes // BLOCK)
+    rows = empty_rows(u.shape[0], n_attributes, u.dtype)
+    if n_blocks > FEW_BLOCKS:
+        most = np.minimum(np.diff(u.indptr), n_blocks).sum(dtype=np.int64)
+        rows = with_room(rows, 4 * int(most) + n_blocks, u.shape[0])
+    _load(rows, u.indptr, u.indices, u.data, n_blocks)
+    return compact(rows)
+
+
+def rows_to_csr(rows: Rows, n_attributes: int) -> sparse.csr_array:
+    """Give the non-zeros of the rows as a matrix of features by attributes, attributes ascending."""
+    counts = np.zeros(len(rows.start), dtype=np.int64)
+    _count(rows, counts)
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    indices = np.empty(indptr[-1], dtype=np.int32)
+    data = np.empty(indptr[-1], dtype=rows.data.dtype)
+    _fill(rows, indptr, indices, data)
+    return sparse.csr_array((data, indices, indptr), shape=(len(counts), n_attributes))
+
+
+@njit(cache=True, nogil=True)
+def _move(rows, start, tag, data):
+    """Copy the rows one after the other into `tag` and `data`, and write where each starts into `start`."""
+    used = 0
+    for j in range(len(start)):
+        start[j] = used
+        for b in range(rows.length[j]):
+            tag[used + b] = rows.tag[rows.start[j] + b]
+            for t in range(BLOCK):
+                data[used + b, t] = rows.data[rows.start[j] + b, t]
+        used += rows.capacity[j]
+    return used
+
+
+@njit(cache=True, nogil=True, inline="always")
+def find_block(rows, j, block, n_blocks):
+    """Give the position in the pool of a block of row j, or -1."""
+    start = rows.start[j]
+    length = rows.length[j]
+    if length == n_blocks:
+        return start + block
+    if rows.table_of[j] >= 0:
+        b = rows.table[rows.table_of[j], block]
+        return start + b if b >= 0 else -1
+    for p in range(start, start + length):
+        if rows.tag[p] == block:
+            return p
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def make_block(rows, j, block, n_blocks):
+    """Append a block of zeros to row j and give its position; changes all arrays of `rows`. The pools must have room."""
+    length = rows.length[j]
+    if length == rows.capacity[j]:
+        wanted = max(1, 2 * length)
+        if 2 * wanted > n_blocks:
+            wanted = n_blocks
+        start = rows.used[0]
+        rows.used[0] += wanted
+        old = rows.start[j]
+        if wanted == n_blocks:  # full from now on: blocks in order
+            for b in range(n_blocks):
+                rows.tag[start + b] = b
+                rows.data[start + b, :] = 0
+            for b in range(length):
+                rows.data[start + rows.tag[old + b], :] = rows.data[old + b, :]
+            rows.start[j] = start
+            rows.capacity[j] = n_blocks
+            rows.length[j] = n_blocks
+            return start + block
+        for b in range(length):
+            rows.tag[start + b] = rows.tag[old + b]
+            rows.data[start + b, :] = rows.data[old + b, :]
+        rows.start[j] = start
+        rows.capacity[j] = wanted
+    p = rows.start[j] + length
+    rows.tag[p] = block
+    rows.data[p, :] = 0
+    rows.length[j] = length + 1
+    if length + 1 > SEARCHED:
+        if rows.table_of[j] < 0:
+            rows.table_of[j] = rows.used[1]
+            rows.used[1] += 1
+            rows.table[rows.table_of[j], :] = -1
+            for b in range(length):
+                rows.table[rows.table_of[j], rows.tag[rows.start[j] + b]] = b
+        rows.table[rows.table_of[j], block] = length
+    return p
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_row(rows, j, x, scores, n_blocks):
+    """Add x times row j to `scores` (which has n_blocks * BLOCK entries)."""
+    start = rows.start[j]
+    length = rows.length[j]
+    if length == n_blocks:
+        # scores += x * row
+        flat = rows.data[start : start + n_blocks].reshape(n_blocks * BLOCK)
+        for a in range(n_blocks * BLOCK):
+            scores[a] += x * flat[a]
+        return
+    for p in range(start, start + length):
+        base = BLOCK * rows.tag[p]
+        for t in range(BLOCK):
+            scores[base + t] += x * rows.data[p, t]
+
+
+@njit(cache=True, nogil=True)
+def squared_norm(rows, v2):
+    """Give |w|^2 = sum over attributes of |v w|^2 / v^2 in float64."""
+    total = 0.0
+    for j in range(len(rows.start)):
+        for p in range(rows.start[j], rows.start[j] + rows.length[j]):
+            base = BLOCK * rows.tag[p]
+            for t in range(BLOCK):
+                u = np.float64(rows.data[p, t])
+                if u != 0.0:
+                    total += u * u / v2[base + t]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _count(rows, counts):
+    """Write the non-zeros of each row into `counts`."""
+    for j in range(len(rows.start)):
+        n = 0
+        for p in range(rows.start[j], rows.start[j] + rows.length[j]):
+            for t in range(BLOCK):
+                n += rows.data[p, t] != 0
+        counts[j] = n
+
+
+@njit(cache=True, nogil=True)
+def _fill(rows, indptr, indices, data):
+    """Write the non-zeros of all rows into CSR arrays, attributes ascending."""
+    for j in range(len(rows.start)):
+        start, length = rows.start[j], rows.length[j]
+        order = np.argsort(rows.tag[start : start + length])
+        k = indptr[j]
+        for b in order:
+            p = start + b
+            base = BLOCK * rows.tag[p]
+            for t in range(BLOCK):
+                if rows.data[p, t] != 0:
+                    indices[k] = base + t
+                    data[k] = rows.data[p, t]
+                    k += 1
+
+
+@njit(cache=True, nogil=True)
+def _load(rows, indptr, indices, data, n_blocks):
+    """Add the entries of CSR arrays to the rows; the pool must have room for all their blocks."""
+    for j in range(len(indptr) - 1):
+        for k in range(indptr[j], indptr[j + 1]):
+            block = indices[k] // BLOCK
+            p = find_block(rows, j, block, n_blocks)
+            if p < 0:
+                p = make_block(rows, j, block, n_blocks)
+            rows.data[p, indices[k] % BLOCK] += data[k]

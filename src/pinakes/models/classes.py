@@ -1,0 +1,39 @@
+"""Labels to taxonomy nodes: which classes a model knows and where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pinakes.errors import LabelError, ParameterError, closest
+from pinakes.taxonomy import Taxonomy
+
+
+def resolve_taxonomy(taxonomy: Any, classes: Sequence[Any]) -> Taxonomy:
+    """Give the taxonomy behind an estimator's `taxonomy`: an object, a path, or None for unrelated classes."""
+    if taxonomy is None:
+        return Taxonomy.flat(str(k) for k in classes)
+    if isinstance(taxonomy, Taxonomy):
+        return taxonomy
+    if isinstance(taxonomy, str | PathLike):
+        return Taxonomy.load(taxonomy)
+    raise ParameterError(f"`taxonomy` must be a Taxonomy, a path or None, got {type(taxonomy).__name__}")
+
+
+def class_nodes(taxonomy: Taxonomy, classes: Sequence[Any]) -> npt.NDArray[np.int32]:
+    """Give the node of each class; a label is looked up by its text."""
+    unknown = [str(k) for k in classes if str(k) not in taxonomy]
+    if unknown:
+        more = f" and {len(unknown) - 1} more labels" if len(unknown) > 1 else ""
+        raise LabelError(
+            f"the label {unknown[0]!r}{more} of the documents cannot be found in the taxonomy of {len(taxonomy)} "
+            f"nodes{closest(unknown[0], taxonomy.ids)}; add it there or drop those documents"
+        )
+    nodes = np.array([taxonomy.index(str(k)) for k in classes], dtype=np.int32)
+    if len(np.unique(nodes)) < len(nodes):
+        raise LabelError("two labels have the same text, and so the same node of the taxonomy; make them different")
+    return nodes

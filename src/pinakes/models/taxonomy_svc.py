@@ -1,0 +1,253 @@
+"""`TaxonomySVC`: the hierarchical support vector machine for one label a document."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from pinakes.errors import ConvergenceWarning, ParameterError
+from pinakes.kernels.rows import rows_to_csr
+from pinakes.models import parameters
+from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.models.scoring import Scorer
+from pinakes.solvers.ascent import AscentSolver, Progress
+from pinakes.solvers.problem import Problem, make_outputs
+from pinakes.taxonomy import Taxonomy
+from pinakes.taxonomy.attributes import ClassAttributes, class_attributes
+from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
+
+SOLVERS = ("ascent",)
+KERNELS = ("linear",)
+
+
+class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Hierarchical support vector machine: one label a document, classes in a taxonomy, learnt jointly.
+
+    Every class y is scored by summing over the nodes z on its way up, F(x, y) = sum of v_z <w_z, x>, and the w_z solve
+
+        min 1/2 |w|^2 + C sum_i xi_i   s.t.  F(x_i, y_i) - F(x_i, y) >= 1 - xi_i / Delta(y_i, y) for all y,  xi >= 0
+
+    so that a rare class borrows from its ancestors, and a mistake counts by how far it leads astray.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, path or None, default=None
+        What relates the classes; labels are node ids. None: the classes are unrelated, a flat multiclass SVM.
+    C : float, default=1.0
+        What a margin violation costs; the sum over documents counts, not the mean.
+    loss : {"tree", "zero-one"}, NodeCosts or matrix, default="tree"
+        Delta. A matrix has a row and a column for each of the classes, in sorted order.
+    node_weight : {"normalized", "depth", "equal", "flat"} or mapping of id to v_z, default="normalized"
+        How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`.
+        "flat" shares nothing.
+    solver : {"ascent"}, default="ascent"
+        The algorithm; see `pinakes.solvers`.
+    kernel : {"linear"}, default="linear"
+        The kernel on documents.
+    tol : float, default=0.01
+        Stop when the duality gap is at most this share of the primal objective.
+    max_iter : int, default=1000
+        Most full scans over all documents and classes.
+    n_jobs : int or None, default=None
+        Threads for full scans and prediction; None: all cores. The result does not depend on it.
+    random_state : int, RandomState or None, default=None
+        Fixes the order in which documents are visited; None stands for 0, so that runs repeat.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels seen, sorted.
+    taxonomy_ : Taxonomy
+    weights_ : sparse array (n_features_in_, n_attributes)
+        v_z w_z of every attribute of `attributes_`.
+    attributes_ : ClassAttributes
+        Which attributes each class has.
+    dual_coef_ : sparse array (n_samples, n_classes)
+        alpha_iy.
+    primal_objective_, dual_objective_, gap_ : float
+        Objectives at the end, and their difference relative to the primal one.
+    n_iter_ : int
+        Full scans made.
+    history_ : tuple of Progress
+        Objectives, gap and time after each full scan.
+    n_features_in_ : int
+
+    References
+    ----------
+    L. Cai and T. Hofmann, Hierarchical document categorization with support vector machines, CIKM 2004.
+    T. Hofmann, L. Cai and M. Ciaramita, Learning with taxonomies: classifying documents and words, 2003.
+
+    Examples
+    --------
+    >>> from pinakes import Taxonomy, TaxonomySVC
+    >>> t = Taxonomy.from_paths(["animal/cat", "animal/dog", "plant/tree", "plant/herb"])
+    >>> X = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]]
+    >>> m = TaxonomySVC(t, C=10).fit(X, ["animal/cat", "animal/dog", "plant/tree", "plant/herb"])
+    >>> m.predict([[1, 2, 0, 0], [0, 0, 2, 0]]).tolist()
+    ['animal/cat', 'plant/herb']
+    """
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        C: float = 1.0,
+        loss: Any = "tree",
+        node_weight: Any = "normalized",
+        solver: str = "ascent",
+        kernel: str = "linear",
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.C = C
+        self.loss = loss
+        self.node_weight = node_weight
+        self.solver = solver
+        self.kernel = kernel
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        report: Callable[[Progress], None] | None = None,
+    ) -> TaxonomySVC:
+        """Learn from documents `X` (CSR or dense, n_samples x n_features) and their labels `y`.
+
+        `sample_weight` multiplies C document by document; `report` is called after every full scan.
+        """
+        C = parameters.check_number(self, "C", above=0)
+        solver = self._make_solver(report)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
+        X = _as_csr(X)
+        check_classification_targets(y)
+        weight = np.ones(len(y)) if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if (weight < 0).any():
+            raise ParameterError(f"`sample_weight` must be >= 0, got {weight.min():g}")
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"{type(self).__name__} needs documents of at least 2 classes, got the 1 class {self.classes_[0]!r} only"
+            )
+        self._set_classes(resolve_taxonomy(self.taxonomy, self.classes_))
+
+        used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
+        part = slice(None) if len(used) == len(y) else used
+        problem = Problem(X[part], codes[part].astype(np.int32), C * weight[part], self._outputs)
+        result = solver.solve(problem)
+
+        self._scorer = Scorer(result.rows, self._outputs)
+        beta = result.beta.tocoo()
+        delta = self._loss.pairs(self._nodes[problem.y[beta.row]], self._nodes[beta.col])
+        shape = (len(y), len(self.classes_))
+        self.dual_coef_ = sparse.csr_array((beta.data * delta, (used[beta.row], beta.col)), shape=shape)
+        self.history_ = result.history
+        last = result.last
+        self.primal_objective_, self.dual_objective_ = last.p_obj, last.d_obj
+        self.gap_, self.n_iter_ = last.gap, last.n_iter
+        if not result.converged:
+            warnings.warn(
+                f"{type(self).__name__} stopped after max_iter={self.max_iter} full scans at a relative gap of "
+                f"{self.gap_:.3g}, short of tol={self.tol:g}: raise max_iter, or accept a larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """Give the scores F(x, y) of all classes; with two classes only the difference, as scikit-learn does."""
+        X = self._check_documents(X)
+        scores = self._scorer.scores(X, parameters.count_threads(self))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Give the best class of each document."""
+        X = self._check_documents(X)
+        best, _ = self._scorer.rank(X, 1, parameters.count_threads(self))
+        return self.classes_[best[:, 0]]
+
+    def rank(self, X: Any, n_best: int = 5) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Give the `n_best` best classes of each document and their scores, best first."""
+        X = self._check_documents(X)
+        best, values = self._scorer.rank(X, n_best, parameters.count_threads(self))
+        return self.classes_[best], values
+
+    @property
+    def weights_(self) -> sparse.csr_array:
+        """v_z w_z of every attribute (n_features_in_, n_attributes)."""
+        check_is_fitted(self, "classes_")
+        return rows_to_csr(self._scorer.rows, self.attributes_.n_attributes)
+
+    @property
+    def coef_(self) -> sparse.csr_array:
+        """One weight vector a class (n_classes, n_features_in_): the sum of its attributes'."""
+        weights, paths = self.weights_, self.attributes_.paths
+        shape = (len(self.classes_), weights.shape[1])
+        members = sparse.csr_array((np.ones(len(paths.indices)), paths.indices, paths.indptr), shape=shape)
+        return sparse.csr_array(members @ weights.T)
+
+    # -- what fit, load and predict share --------------------------------------------------------------------
+
+    def _make_solver(self, report: Callable[[Progress], None] | None) -> AscentSolver:
+        parameters.check_choice(self, "solver", SOLVERS)
+        parameters.check_choice(self, "kernel", KERNELS)
+        random_state = check_random_state(0 if self.random_state is None else self.random_state)
+        return AscentSolver(
+            tol=parameters.check_number(self, "tol", above=0),
+            max_iter=parameters.check_integer(self, "max_iter", least=1),
+            n_threads=parameters.count_threads(self),
+            seed=int(random_state.randint(2**31 - 1)),
+            report=report,
+        )
+
+    def _set_classes(self, taxonomy: Taxonomy) -> None:
+        """Set what follows from taxonomy and classes: attributes and loss, as objects and as arrays."""
+        self.taxonomy_ = taxonomy
+        self._nodes = class_nodes(taxonomy, self.classes_)
+        self._loss: Loss = make_loss(self.loss, taxonomy, [taxonomy.ids[v] for v in self._nodes])
+        if self.node_weight == "flat" and not isinstance(self._loss, NodeLoss):
+            bare = Taxonomy.flat(taxonomy.ids)  # nothing shared, and no loss that looks at the taxonomy
+            self.attributes_: ClassAttributes = class_attributes(bare, self._nodes, "equal")
+        else:
+            self.attributes_ = class_attributes(taxonomy, self._nodes, self.node_weight)
+        self._outputs = make_outputs(self.attributes_, self._loss)
+
+    def _check_documents(self, X: Any) -> sparse.csr_array:
+        check_is_fitted(self, "classes_")
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, reset=False
+        )
+        return _as_csr(X)
+
+
+def _as_csr(X: Any) -> sparse.csr_array:
+    """Give CSR with int32 indices; kernels are compiled for that."""
+    X = sparse.csr_array(X)
+    if X.nnz > np.iinfo(np.int32).max:
+        raise ParameterError(f"at most 2**31 - 1 non-zero features fit in one call, got {X.nnz}; use smaller batches")
+    X.sum_duplicates()
+    arrays = [X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)]
+    arrays = [a if a.flags.writeable else a.copy() for a in arrays]  # one compiled form, not two
+    return sparse.csr_array((arrays[0], arrays[1], arrays[2]), shape=X.shape)

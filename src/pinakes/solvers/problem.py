@@ -1,0 +1,69 @@
+"""The learning problem in the form that solvers take: documents, costs, and the classes as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pinakes.kernels.outputs import LOSS_MATRIX, LOSS_NODES, Outputs
+from pinakes.kernels.rows import BLOCK
+from pinakes.taxonomy.attributes import ClassAttributes
+from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Documents (CSR, int32 indices), the class of each, its cost C_i, and what relates the classes."""
+
+    X: sparse.csr_array
+    y: npt.NDArray[np.int32]
+    C: npt.NDArray[np.float64]
+    outputs: Outputs
+
+
+def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
+    """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
+    n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
+    n_padded = -(-n_attributes // BLOCK) * BLOCK
+
+    def padded(values: npt.NDArray[Any], fill: float = 0.0) -> npt.NDArray[np.float64]:
+        out = np.full(n_padded, fill)
+        out[:n_attributes] = values
+        return out
+
+    class_of = np.full(n_padded, -1, dtype=np.int32)
+    class_of[attributes.own] = np.arange(n_classes, dtype=np.int32)
+    miss = false = np.zeros(n_attributes)
+    matrix = np.zeros((0, 0))
+    if isinstance(loss, MatrixLoss):
+        place = {int(node): k for k, node in enumerate(loss.classes)}
+        rows = np.array([place[int(node)] for node in attributes.class_node])
+        matrix = np.ascontiguousarray(loss.matrix[np.ix_(rows, rows)])
+    elif isinstance(loss, NodeLoss):
+        miss, false = attributes.node_sums(loss.miss), attributes.node_sums(loss.false)
+    else:  # zero-one: half for missing the right class's own attribute, half for the wrong one's
+        miss = np.zeros(n_attributes)
+        miss[attributes.own] = 0.5
+        false = miss
+    own_false = np.zeros(n_attributes)
+    own_false[attributes.own] = attributes.path_sums(false)
+    return Outputs(
+        own=attributes.own,
+        class_of=class_of,
+        path_indptr=attributes.paths.indptr,
+        path_indices=attributes.paths.indices,
+        v2=padded(attributes.v2, fill=1.0),
+        runs=attributes.runs,
+        multi=attributes.multi,
+        multi_indptr=attributes.multi_paths.indptr,
+        multi_indices=attributes.multi_paths.indices,
+        loss_kind=LOSS_MATRIX if matrix.size else LOSS_NODES,
+        miss=attributes.path_sums(miss),
+        false=padded(own_false),
+        both=padded(miss + false),
+        matrix=matrix,
+    )

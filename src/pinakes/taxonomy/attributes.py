@@ -1,0 +1,320 @@
+"""Class attributes Lambda: what each category shares with the others, in the form that solvers walk through.
+
+Category y has the attributes Lambda_z(y) = v_z for every node z that is y or above y (2004 paper, Eq. 20). A category
+that is itself above another one gets a terminal node of its own (section 2.4). What never matters is left out, and the
+problem stays exactly the same:
+
+- nodes above no category never carry weight;
+- a node above *every* category cancels in Lambda(y) - Lambda(y');
+- a node with one child, and that child with one parent, act as one with v^2 = v_p^2 + v_c^2.
+
+What is left are the *attributes*: numbered level by level, the children of one parent side by side, so that sums
+over ancestors are a few contiguous additions from top to bottom.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pinakes.errors import ParameterError, closest
+from pinakes.taxonomy.taxonomy import Ints, Relation, Taxonomy
+
+Floats = npt.NDArray[np.float64]
+NodeWeight = str | Mapping[str, float]
+NODE_WEIGHTS = ("normalized", "depth", "equal", "flat")
+
+
+@dataclass(frozen=True)
+class ClassAttributes:
+    """Lambda over compacted attributes; see the head of this file.
+
+    Attributes
+    ----------
+    class_node : int32 array (n_classes,)
+        The taxonomy node of each class.
+    own : int32 array (n_classes,)
+        The attribute that only this class has.
+    paths : Relation
+        The attributes of each class, ascending, its own one included.
+    v2 : float64 array (n_attributes,)
+        v_z^2 of each attribute.
+    runs : int32 array (n_runs, 3)
+        Rows (parent, start, end): attributes start..end-1 have this one parent. From top to bottom.
+    multi : int32 array (n_multi,)
+        Attributes with several parents; `multi_paths` lists everything above each of them, itself included.
+    multi_paths : Relation
+    node_attribute : int32 array (n_nodes,)
+        The attribute into which each taxonomy node went, -1 if it was left out.
+    node_share : float64 array (n_nodes,)
+        Which part of that attribute's v^2 is the node's own: w_z = v_z / v^2 times the attribute's weights.
+    """
+
+    class_node: Ints
+    own: Ints
+    paths: Relation
+    v2: Floats
+    runs: npt.NDArray[np.int32]
+    multi: Ints
+    multi_paths: Relation
+    node_attribute: Ints
+    node_share: Floats
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.own)
+
+    @property
+    def n_attributes(self) -> int:
+        return len(self.v2)
+
+    def sum_down(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Add to each attribute's value those of everything above it (last axis); the kernels do the same."""
+        total = values.copy()
+        several = [values[..., self.multi_paths.of(m)].sum(axis=-1) for m in range(len(self.multi))]
+        for m, z in enumerate(self.multi):
+            total[..., z] = several[m]
+        for parent, start, end in self.runs:
+            total[..., start:end] += total[..., [parent]]
+        return total
+
+    def path_sums(self, values: Floats) -> Floats:
+        """Sum values given per attribute over each class's attributes."""
+        owner = np.repeat(np.arange(self.n_classes), self.paths.sizes())
+        return np.bincount(owner, weights=values[self.paths.indices], minlength=self.n_classes)
+
+    def node_sums(self, values: npt.NDArray[Any]) -> Floats:
+        """Sum values given per taxonomy node over each attribute's nodes."""
+        sums = np.zeros(self.n_attributes)
+        kept = self.node_attribute >= 0
+        np.add.at(sums, self.node_attribute[kept], np.asarray(values, dtype=np.float64)[kept])
+        return sums
+
+
+def class_attributes(
+    taxonomy: Taxonomy, class_nodes: Sequence[int] | Ints, node_weight: NodeWeight = "normalized"
+) -> ClassAttributes:
+    """Build Lambda for the classes at these taxonomy nodes (each at most once).
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy
+    class_nodes : sequence of int
+        Node numbers of the classes, in the order of the classes.
+    node_weight : {"normalized", "depth", "equal", "flat"} or mapping of node id to v_z, default="normalized"
+        See `node_weights`.
+    """
+    classes = np.asarray(class_nodes, dtype=np.int64)
+    n_nodes, n_classes = len(taxonomy), len(classes)
+    graph = _terminals_added(taxonomy, classes)
+    v2 = node_weights(graph, node_weight, taxonomy)
+
+    # nodes that stay: above some class but not above all of them; where there is one class only, its own
+    count = np.bincount(graph.paths.indices, minlength=graph.n_nodes)
+    keep = (count > 0) & (count < max(n_classes, 2))
+    keep[graph.own] = True
+    parents = _Pruned.of(graph, keep)
+
+    # chains: the only child of an only parent joins it; `head` is the upper end of each node's chain
+    head = parents.chain_heads()
+    heads = np.flatnonzero(keep & (head == np.arange(graph.n_nodes)))
+    order, runs, multi = parents.lay_out(heads, head)
+    attribute = np.full(graph.n_nodes, -1, dtype=np.int32)
+    attribute[order] = np.arange(len(order), dtype=np.int32)
+    attribute[keep] = attribute[head[keep]]
+
+    total = np.zeros(len(order))
+    np.add.at(total, attribute[keep], v2[keep])
+    share = np.zeros(n_nodes)
+    inside = keep[:n_nodes]
+    divisor = total[attribute[:n_nodes][inside]]
+    share[inside] = np.divide(v2[:n_nodes][inside], divisor, out=np.zeros(len(divisor)), where=divisor > 0)
+
+    kept = keep[graph.paths.indices]
+    owner = np.repeat(np.arange(n_classes), graph.paths.sizes())[kept]
+    paths = _unique_relation(n_classes, owner, attribute[graph.paths.indices[kept]])
+    multi_owner, multi_members = parents.everything_above(multi, keep)
+    return ClassAttributes(
+        class_node=classes.astype(np.int32),
+        own=attribute[graph.own],
+        paths=paths,
+        v2=total,
+        runs=runs,
+        multi=attribute[multi],
+        multi_paths=_unique_relation(len(multi), multi_owner, attribute[multi_members]),
+        node_attribute=attribute[:n_nodes],
+        node_share=share,
+    )
+
+
+def node_weights(graph: _Graph, node_weight: NodeWeight, taxonomy: Taxonomy) -> Floats:
+    """Give v_z^2 for every node of the graph, terminals included.
+
+    - ``equal``: 1.
+    - ``depth``: 1 / the depth of the taxonomy (2004 paper, Eq. 35), so that |Lambda(y)| = 1 where all categories
+      are equally deep.
+    - ``normalized``: |Lambda(y)| = 1 for *every* category, on lattices too. A shared node takes 1 / (the most nodes
+      that any category below it has above and including itself); the category's own node takes what is left, which
+      is never less than 1 / (the number of its nodes). The same as ``depth`` where all categories are equally deep.
+    - ``flat``: 1 for each category's own node and 0 for all others: nothing is shared, Lambda = identity.
+    - a mapping of ids to v_z; nodes not named get 0, and a terminal takes the v_z of its node.
+    """
+    n_nodes = len(taxonomy)
+    if isinstance(node_weight, Mapping):
+        v = np.zeros(graph.n_nodes)
+        for node, value in node_weight.items():
+            if node not in taxonomy:
+                raise ParameterError(
+                    f"`node_weight` names {node!r}, which is not in the taxonomy{closest(node, taxonomy.ids)}"
+                )
+            if not (np.isfinite(value) and value >= 0):
+                raise ParameterError(f"`node_weight` must be finite and >= 0, got {value!r} for {node!r}")
+            v[taxonomy.index(node)] = value
+        v[n_nodes:] = v[graph.terminal_of]
+        return v * v
+    sizes = graph.paths.sizes()
+    if node_weight == "equal":
+        return np.ones(graph.n_nodes)
+    if node_weight == "flat":
+        v2 = np.zeros(graph.n_nodes)
+        v2[graph.own] = 1.0
+        return v2
+    if node_weight == "depth":
+        return np.full(graph.n_nodes, 1.0 / max(int(graph.levels.max()), 1))
+    if node_weight == "normalized":
+        most = np.ones(graph.n_nodes)
+        np.maximum.at(most, graph.paths.indices, np.repeat(sizes, sizes).astype(np.float64))
+        v2 = 1.0 / most
+        v2[graph.own] = 0.0
+        owner = np.repeat(np.arange(len(sizes)), sizes)
+        v2[graph.own] = 1.0 - np.bincount(owner, weights=v2[graph.paths.indices], minlength=len(sizes))
+        return v2
+    raise ParameterError(
+        f"`node_weight` must be one of {', '.join(NODE_WEIGHTS)} or a mapping of node ids to weights, got {node_weight!r}"
+    )
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The taxonomy with a terminal node under every class that is above another class."""
+
+    n_nodes: int
+    edges: npt.NDArray[np.int64]
+    levels: Ints
+    paths: Relation  # classes x nodes: everything above the class, its own node included
+    own: npt.NDArray[np.int64]
+    terminal_of: npt.NDArray[np.int64]
+
+
+def _terminals_added(taxonomy: Taxonomy, classes: npt.NDArray[np.int64]) -> _Graph:
+    n_nodes = len(taxonomy)
+    up = taxonomy.ancestors
+    sizes = up.sizes()[classes]
+    starts = up.indptr[classes]
+    positions = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes)
+    owner = np.repeat(np.arange(len(classes)), sizes)
+    members = up.indices[positions]
+    inner = np.bincount(members, minlength=n_nodes)[classes] > 1  # some other class lies below
+    terminal_of = classes[inner]
+    terminals = n_nodes + np.arange(len(terminal_of))
+    own = classes.copy()
+    own[inner] = terminals
+    owner = np.concatenate([owner, np.flatnonzero(inner)])
+    members = np.concatenate([members, terminals])
+    edges = np.concatenate([taxonomy.edges().astype(np.int64), np.column_stack([terminal_of, terminals])])
+    levels = np.concatenate([taxonomy.levels, taxonomy.levels[terminal_of] + 1]).astype(np.int32)
+    used = np.unique(members)
+    shallow = levels.copy()
+    shallow[np.setdiff1d(np.arange(len(levels)), used)] = 0  # depth counts only what the classes use
+    paths = _unique_relation(len(classes), owner, members)
+    return _Graph(n_nodes + len(terminals), edges, shallow, paths, own, terminal_of)
+
+
+class _Pruned:
+    """The edges between kept nodes, and the walks over them that the layout needs."""
+
+    def __init__(self, n_nodes: int, edges: npt.NDArray[np.int64], levels: Ints) -> None:
+        self.n_nodes, self.levels = n_nodes, levels
+        self.n_parents = np.bincount(edges[:, 1], minlength=n_nodes)
+        self.n_children = np.bincount(edges[:, 0], minlength=n_nodes)
+        self.parent = np.full(n_nodes, -1, dtype=np.int64)  # of those with a single one
+        self.parent[edges[:, 1]] = edges[:, 0]
+        self.parent[self.n_parents > 1] = -1
+        self.parents = _unique_relation(n_nodes, edges[:, 1], edges[:, 0])
+
+    @classmethod
+    def of(cls, graph: _Graph, keep: npt.NDArray[np.bool_]) -> _Pruned:
+        edges = graph.edges[keep[graph.edges].all(axis=1)]
+        return cls(graph.n_nodes, edges, graph.levels)
+
+    def chain_heads(self) -> npt.NDArray[np.int64]:
+        head = np.arange(self.n_nodes)
+        linked = self.parent >= 0
+        linked[linked] = self.n_children[self.parent[linked]] == 1
+        for v in np.flatnonzero(linked)[np.argsort(self.levels[linked], kind="stable")]:
+            head[v] = head[self.parent[v]]
+        return head
+
+    def lay_out(
+        self, heads: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        """Order the heads from top to bottom, children of one parent side by side; give order, runs and multi."""
+        above = np.where(self.parent[heads] >= 0, head[self.parent[heads]], -1)
+        several = self.n_parents[heads] > 1
+        # a single parent may be levels away once chains are joined: the level follows the joined parents
+        level = {int(v): 0 for v in heads}
+        place = np.full(self.n_nodes, -1, dtype=np.int64)
+        for v in heads[np.argsort(self.levels[heads], kind="stable")]:
+            ups = self.parents.of(v)
+            level[int(v)] = 1 + max((level[int(head[u])] for u in ups), default=-1)
+        depth = np.array([level[int(v)] for v in heads])
+        order = np.empty(len(heads), dtype=np.int64)
+        runs: list[tuple[int, int, int]] = []
+        filled = 0
+        for d in range(int(depth.max()) + 1 if len(depth) else 0):
+            here = np.flatnonzero((depth == d) & ~several)
+            here = here[np.argsort(np.where(above[here] >= 0, place[above[here]], -1), kind="stable")]
+            at = np.concatenate([here, np.flatnonzero((depth == d) & several)])
+            order[filled : filled + len(at)] = heads[at]
+            place[heads[at]] = filled + np.arange(len(at))
+            owners = np.where(above[here] >= 0, place[above[here]], -1)
+            cuts = np.flatnonzero(np.diff(owners, prepend=-2, append=-2)).tolist()
+            runs += [
+                (int(owners[s]), filled + s, filled + e)
+                for s, e in zip(cuts, cuts[1:], strict=False)
+                if owners[s] >= 0
+            ]
+            filled += len(at)
+        multi = heads[several]
+        return order, np.array(runs, dtype=np.int32).reshape(-1, 3), multi
+
+    def everything_above(
+        self, nodes: npt.NDArray[np.int64], keep: npt.NDArray[np.bool_]
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """List each node with all kept nodes above it, as pairs (position in `nodes`, member)."""
+        owner: list[int] = []
+        members: list[int] = []
+        for m, v in enumerate(nodes):
+            seen = {int(v)}
+            todo = [int(v)]
+            while todo:
+                for u in self.parents.of(todo.pop()):
+                    if int(u) not in seen:
+                        seen.add(int(u))
+                        todo.append(int(u))
+            owner += [m] * len(seen)
+            members += sorted(seen)
+        return np.array(owner, dtype=np.int64), np.array(members, dtype=np.int64)
+
+
+def _unique_relation(n_rows: int, row: npt.NDArray[Any], column: npt.NDArray[Any]) -> Relation:
+    width = int(column.max()) + 1 if len(column) else 1
+    keys = np.unique(row.astype(np.int64) * width + column)
+    rows, columns = np.divmod(keys, width)
+    indptr = np.zeros(n_rows + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+    return Relation(indptr, columns.astype(np.int32))

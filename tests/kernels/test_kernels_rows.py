@@ -1,0 +1,53 @@
+"""Growing rows against a dense matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pinakes.kernels import rows as growing
+
+pytestmark = pytest.mark.kernel
+
+
+def grow(n_features, n_attributes, entries, dtype=np.float64):
+    """Write entries one by one, giving room as the solver does, and the same into a dense matrix."""
+    n_blocks = -(-n_attributes // growing.BLOCK)
+    rows = growing.empty_rows(n_features, n_attributes, dtype, room=0)
+    dense = np.zeros((n_features, n_attributes), dtype=dtype)
+    for j, a, value in entries:
+        if len(rows.tag) - rows.used[0] < 2 * n_blocks or len(rows.table) == rows.used[1]:
+            rows = growing.with_room(rows, 4 * n_blocks, 2)
+        p = growing.find_block(rows, j, a // growing.BLOCK, n_blocks)
+        if p < 0:
+            p = growing.make_block(rows, j, a // growing.BLOCK, n_blocks)
+        rows.data[p, a % growing.BLOCK] += value
+        dense[j, a] += value
+    return rows, dense, n_blocks
+
+
+@given(seed=st.integers(0, 1000), n_attributes=st.sampled_from([10, 64, 65, 700]))
+@settings(max_examples=20)
+def test_rows_hold_what_was_written(seed, n_attributes):
+    rng = np.random.default_rng(seed)
+    entries = [(rng.integers(3), rng.integers(n_attributes), rng.normal()) for _ in range(rng.integers(1, 120))]
+    rows, dense, n_blocks = grow(3, n_attributes, entries)
+    for kept in (rows, growing.compact(rows), growing.rows_from_csr(growing.rows_to_csr(rows, n_attributes), n_attributes)):
+        np.testing.assert_array_equal(growing.rows_to_csr(kept, n_attributes).toarray(), dense)
+        for j in range(3):
+            scores = np.zeros(n_blocks * growing.BLOCK)
+            growing.add_row(kept, j, 2.0, scores, n_blocks)
+            np.testing.assert_allclose(scores[:n_attributes], 2 * dense[j])
+    v2 = rng.uniform(0.5, 2, n_blocks * growing.BLOCK)
+    assert growing.squared_norm(rows, v2) == pytest.approx((dense**2 / v2[:n_attributes]).sum())
+
+
+def test_a_row_is_searched_then_has_a_table_then_is_full():
+    n_attributes = 64 * growing.BLOCK
+    steps = [(0, b * growing.BLOCK, 1.0) for b in range(40)]
+    lengths = [int(grow(1, n_attributes, steps[:n])[0].length[0]) for n in (1, 13, 33)]
+    assert lengths == [1, 13, 64]
+    assert grow(1, n_attributes, steps[:12])[0].table_of[0] == -1
+    assert grow(1, n_attributes, steps[:13])[0].table_of[0] == 0
