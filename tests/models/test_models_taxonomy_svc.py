@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference.joint_svm import deltas, graph_of, lambdas, solve_joint_svm
 from scipy import sparse
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -163,10 +164,13 @@ def test_many_classes_grow_rows_and_agree_with_dense_weights(sparse_problem):
     assert exact.weights_.dtype == np.float64
     assert exact.primal_objective_ <= quick.primal_objective_ <= exact.primal_objective_ * 1.01 + 1e-6
     np.testing.assert_allclose(exact.decision_function(X), (X @ exact.coef_.T).toarray(), atol=1e-10)
-    best, scores = exact.rank(X, 3)
-    expected = np.sort(exact.decision_function(X), axis=1)[:, ::-1][:, :3]
-    np.testing.assert_allclose(scores, expected, atol=1e-12)
-    assert (best[:, 0] == exact.predict(X)).all()
+    ranking = exact.rank(X, 3, temperature=0.5)
+    scores = exact.decision_function(X)
+    np.testing.assert_allclose(ranking.scores, np.sort(scores, axis=1)[:, ::-1][:, :3], atol=1e-12)
+    assert (exact.classes_[ranking.classes[:, 0]] == exact.predict(X)).all()
+    np.testing.assert_allclose(
+        ranking.confidences, np.sort(softmax(scores / 0.5, axis=1), axis=1)[:, ::-1][:, :3], atol=1e-9
+    )
 
 
 def test_threads_and_seed_do_not_change_the_answer(sparse_problem):

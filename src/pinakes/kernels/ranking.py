@@ -7,6 +7,8 @@ from numba import njit
 
 from pinakes.kernels.outputs import score_document
 
+SMALLEST = -30.0  # exp of less than this adds nothing that shows
+
 
 @njit(cache=True, nogil=True)
 def score_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, out):
@@ -20,10 +22,11 @@ def score_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, out):
 
 
 @njit(cache=True, nogil=True)
-def rank_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, classes, values):
+def rank_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, temperature, classes, values, total):
     """Write the best classes of documents first..last-1 and their scores, best first; of equals the lower class first.
 
-    As many as `classes` and `values` have columns, which must not be more than there are classes.
+    As many as `classes` and `values` have columns, which must not be more than there are classes. With a positive
+    temperature, `total` takes the sum over all classes of exp((score - best score) / temperature).
     """
     most = classes.shape[1]
     scores = np.zeros(len(outputs.v2), dtype=rows.data.dtype)
@@ -42,3 +45,8 @@ def rank_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, classe
                     k -= 1
                 values[i, k] = score
                 classes[i, k] = c
+        if temperature > 0:
+            for c in range(len(outputs.own)):
+                below = np.float64(scores[outputs.own[c]] - values[i, 0]) / temperature
+                if below > SMALLEST:
+                    total[i] += np.exp(below)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,14 @@ from pinakes.kernels.outputs import Outputs
 from pinakes.kernels.rows import Rows
 
 AT_ONCE = 256  # documents that a thread takes at a time
+
+
+class Ranking(NamedTuple):
+    """The best classes of each document, best first: class numbers, scores, and shares of a softmax over all."""
+
+    classes: npt.NDArray[np.int32]
+    scores: npt.NDArray[Any]
+    confidences: npt.NDArray[np.float64] | None
 
 
 class Scorer:
@@ -33,19 +41,23 @@ class Scorer:
         _in_threads(part, X.shape[0], n_threads)
         return out
 
-    def rank(
-        self, X: sparse.csr_array, n_best: int, n_threads: int
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-        """Give the best classes of each document and their scores, best first."""
+    def rank(self, X: sparse.csr_array, n_best: int, n_threads: int, temperature: float = 0.0) -> Ranking:
+        """Give the best classes of each document; with a temperature, also how sure a softmax of the scores is."""
         n_best = min(n_best, len(self.outputs.own))
         classes = np.empty((X.shape[0], n_best), dtype=np.int32)
         values = np.empty((X.shape[0], n_best), dtype=self.rows.data.dtype)
+        total = np.zeros(X.shape[0])
 
         def part(first: int, last: int) -> None:
-            ranking.rank_classes(X.indptr, X.indices, X.data, first, last, self.rows, self.outputs, classes, values)
+            ranking.rank_classes(
+                X.indptr, X.indices, X.data, first, last, self.rows, self.outputs, temperature, classes, values, total
+            )
 
         _in_threads(part, X.shape[0], n_threads)
-        return classes, values
+        if temperature <= 0:
+            return Ranking(classes, values, None)
+        weight = np.exp((values - values[:, :1]).astype(np.float64) / temperature)
+        return Ranking(classes, values, weight / total[:, None])
 
 
 def _in_threads(part: Callable[[int, int], None], n_samples: int, n_threads: int) -> None:

@@ -18,7 +18,7 @@ from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.kernels.rows import rows_to_csr
 from pinakes.models import parameters
 from pinakes.models.classes import class_nodes, resolve_taxonomy
-from pinakes.models.scoring import Scorer
+from pinakes.models.scoring import Ranking, Scorer
 from pinakes.solvers.ascent import AscentSolver, Progress
 from pinakes.solvers.problem import Problem, make_outputs
 from pinakes.taxonomy import Taxonomy
@@ -185,14 +185,15 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Give the best class of each document."""
         X = self._check_documents(X)
-        best, _ = self._scorer.rank(X, 1, parameters.count_threads(self))
-        return self.classes_[best[:, 0]]
+        return self.classes_[self._scorer.rank(X, 1, parameters.count_threads(self)).classes[:, 0]]
 
-    def rank(self, X: Any, n_best: int = 5) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Give the `n_best` best classes of each document and their scores, best first."""
+    def rank(self, X: Any, n_best: int = 5, temperature: float = 0.0) -> Ranking:
+        """Give the `n_best` best classes of each document (positions in `classes_`) and their scores, best first.
+
+        With a positive temperature also the shares of a softmax of all scores divided by it.
+        """
         X = self._check_documents(X)
-        best, values = self._scorer.rank(X, n_best, parameters.count_threads(self))
-        return self.classes_[best], values
+        return self._scorer.rank(X, n_best, parameters.count_threads(self), temperature)
 
     @property
     def weights_(self) -> sparse.csr_array:

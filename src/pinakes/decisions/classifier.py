@@ -1,0 +1,133 @@
+"""Texts or vectors in, ranked categories out: features, model and confidence as one thing that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pinakes.decisions.confidence import fit_temperature
+from pinakes.documents import Corpus, TextFeatures
+from pinakes.errors import DocumentError
+from pinakes.models import TaxonomySVC
+from pinakes.solvers.ascent import Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One category proposed for a document."""
+
+    label: str
+    name: str
+    path: list[str]
+    score: float
+    confidence: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "label": self.label,
+            "name": self.name,
+            "path": self.path,
+            "score": round(self.score, 6),
+            "confidence": round(self.confidence, 6),
+        }
+
+
+@dataclass
+class Classifier:
+    """Features, a model and how sure it may be.
+
+    Parameters
+    ----------
+    model : TaxonomySVC
+        To be fitted, or fitted.
+    features : TextFeatures or None
+        How texts become vectors; None where documents are vectors already.
+    temperature : float
+        Of the softmax behind confidences; set by `fit`.
+    summary : dict
+        What was trained on what, for people to read.
+
+    Examples
+    --------
+    >>> from pinakes import Taxonomy
+    >>> t = Taxonomy.from_paths(["animal/cat", "plant/tree"])
+    >>> c = Classifier(TaxonomySVC(t), TextFeatures(min_df=1))
+    >>> c = c.fit(["a purring cat", "an old oak"], ["animal/cat", "plant/tree"])
+    >>> [answer.name for answer in c.rank(["this cat purrs"], top=1)[0]]
+    ['cat']
+    """
+
+    model: TaxonomySVC
+    features: TextFeatures | None = None
+    temperature: float = 1.0
+    summary: dict[str, Any] = field(default_factory=dict)
+
+    def fit(
+        self,
+        documents: Sequence[str] | Any,
+        y: Sequence[str],
+        *,
+        report: Callable[[Progress], None] | None = None,
+    ) -> Classifier:
+        """Learn features, weights and temperature from texts (or vectors) and one label each."""
+        if self.features is not None:
+            X = self.features.fit_transform(documents)
+        else:
+            X = sparse.csr_array(documents)
+        labels = np.asarray(y)
+        self.model.fit(X, labels, report=report)
+        self.temperature = fit_temperature(self.model, X, labels)
+        return self
+
+    def vectors(self, documents: Corpus | Sequence[str] | Any) -> sparse.csr_array:
+        """Give documents as the model takes them: texts through the features, vectors as they are."""
+        if isinstance(documents, Corpus):
+            documents = documents.texts if documents.texts is not None else documents.X
+        is_text = isinstance(documents, list | tuple) and all(isinstance(text, str) for text in documents)
+        if self.features is None:
+            if is_text:
+                raise DocumentError("this model takes vectors, got texts; give LIBSVM vectors or an array")
+            return sparse.csr_array(documents)
+        if not is_text:
+            raise DocumentError("this model takes texts, got vectors; give documents with a text each")
+        return self.features.transform(documents)
+
+    def rank(self, documents: Corpus | Sequence[str] | Any, top: int = 5) -> list[list[Answer]]:
+        """Give the `top` best categories of each document, best first."""
+        X = self.vectors(documents)
+        ranking = self.model.rank(X, top, self.temperature)
+        assert ranking.confidences is not None
+        known = {k: self._describe(int(k)) for k in np.unique(ranking.classes)}
+        return [
+            [
+                Answer(*known[k], float(score), float(sure))
+                for k, score, sure in zip(classes, scores, confidences, strict=True)
+            ]
+            for classes, scores, confidences in zip(
+                ranking.classes, ranking.scores, ranking.confidences, strict=True
+            )
+        ]
+
+    def predict(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
+        """Give the best category of each document."""
+        return self.model.predict(self.vectors(documents))
+
+    def decision_function(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
+        """Give the scores of all categories, documents by `classes_`; two columns where there are two."""
+        scores = self.model.decision_function(self.vectors(documents))
+        return np.column_stack([np.zeros_like(scores), scores]) if scores.ndim == 1 else scores
+
+    @property
+    def kind(self) -> Literal["text", "vectors"]:
+        return "vectors" if self.features is None else "text"
+
+    def _describe(self, k: int) -> tuple[str, str, list[str]]:
+        taxonomy = self.model.taxonomy_
+        label = str(self.model.classes_[k])
+        way = taxonomy.path(label)
+        return label, taxonomy.names[taxonomy.index(label)], [taxonomy.names[taxonomy.index(v)] for v in way]

@@ -1,0 +1,522 @@
+"""The container of model files: one file, a JSON header and tensors, and no pickle anywhere.
+
+The bytes are those of the safetensors format, so any tool for it can look inside:
+
+    8 bytes         length of the table, little-endian
+    table           JSON: {"__metadata__": {"pinakes": HEADER}, NAME: {"dtype", "shape", "data_offsets"}, …}
+    the rest        the tensors, one after the other without gaps, little-endian, rows first
+
+HEADER is JSON again, as text: what the caller gave, with ``format``, ``kind``, ``version`` and a ``checksum``
+(CRC-32 of header, table and tensors, against accidents, not against attackers). Nothing in a file is run, and
+nothing is used before it is checked; a file can never ask for more memory than it has bytes.
+
+The format is simple enough to be written here, with the system's own errors, atomic replacement and kept
+permissions; the tests read and write such files with the safetensors library, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import json
+import math
+import os
+import secrets
+import stat
+import sys
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, BinaryIO, NoReturn, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from pinakes.errors import ModelFileError
+
+FORMAT = "pinakes"
+MAX_TABLE = 64 * 2**20  # bytes
+MAX_DIMENSIONS = 16
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+    "I64": np.dtype("<i8"),
+    "U64": np.dtype("<u8"),
+    "I32": np.dtype("<i4"),
+    "U32": np.dtype("<u4"),
+    "I16": np.dtype("<i2"),
+    "U16": np.dtype("<u2"),
+    "I8": np.dtype("i1"),
+    "U8": np.dtype("u1"),
+    "BOOL": np.dtype("?"),
+}
+CODES = {dtype: code for code, dtype in DTYPES.items()}
+
+Array = npt.NDArray[Any]
+Tensors = dict[str, Array]
+PathLike = str | os.PathLike[str]
+
+_STRANGERS = {  # what else people hand in, by its first bytes
+    b"PK": "a zip archive (an .npz or a packed folder?)",
+    b"\x80\x02": "a pickle",
+    b"\x80\x03": "a pickle",
+    b"\x80\x04": "a pickle",
+    b"\x80\x05": "a pickle",
+    b"\x93NUMPY": "a NumPy array",
+    b"\x1f\x8b": "a gzip file",
+    b"\xfd7zXZ": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstandard file",
+    b"PAR1": "a Parquet file",
+}
+
+
+# -- writing -----------------------------------------------------------------------------------------------
+
+
+def write_bundle(path: PathLike, header: Mapping[str, Any], tensors: Mapping[str, Array]) -> None:
+    """Write a bundle, all or nothing: until the last moment an old file at `path` stays as it is.
+
+    `header` must hold ``kind`` (str) and ``version`` (int) and be made of JSON types; a link is followed, and
+    the permissions of a replaced file are kept. What the system refuses is an OSError that names `path`.
+    """
+    table, parts = _pack(header, tensors)
+    target = Path(os.path.realpath(path))
+    try:
+        old = _stat_target(target)
+        with _temporary(target, old) as (temporary, out):
+            out.write(len(table).to_bytes(8, "little"))
+            out.write(table)
+            for part in parts:
+                out.write(part.data)
+            out.flush()
+            os.fsync(out.fileno())
+            out.close()
+            os.replace(temporary, target)
+        _sync_folder(target.parent)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), os.fspath(path)) from error
+
+
+def _pack(header: Mapping[str, Any], tensors: Mapping[str, Array]) -> tuple[bytes, list[Array]]:
+    """Give the table, padded to 8 bytes, and the tensors as bytes, widest numbers first: all are aligned."""
+    if not isinstance(header.get("kind"), str) or not isinstance(header.get("version"), int):
+        raise ValueError("a bundle's header needs 'kind' (str) and 'version' (int)")
+    ready: list[tuple[str, str, Array, tuple[int, ...]]] = []
+    for name, values in tensors.items():
+        values = np.asarray(values)
+        code = CODES.get(values.dtype.newbyteorder("<"))
+        if code is None or name == "__metadata__" or values.ndim > MAX_DIMENSIONS:
+            raise ValueError(
+                f"a bundle cannot hold tensor {name!r} of type {values.dtype} and shape {values.shape}"
+            )
+        flat = np.ascontiguousarray(values, dtype=DTYPES[code]).reshape(-1).view(np.uint8)
+        ready.append((name, code, flat, values.shape))
+    ready.sort(key=lambda item: (-DTYPES[item[1]].itemsize, item[0]))
+    table: dict[str, Any] = {}
+    begin = 0
+    for name, code, flat, shape in ready:
+        table[name] = {"dtype": code, "shape": list(shape), "data_offsets": [begin, begin + flat.size]}
+        begin += flat.size
+    parts = [flat for _, _, flat, _ in ready if flat.size]
+    content = json.loads(json.dumps({**header, "format": FORMAT}))
+    content.pop("checksum", None)
+    inner = json.dumps({**content, "checksum": _checksum(content, table, parts)})
+    packed = json.dumps({"__metadata__": {FORMAT: inner}, **table}, separators=(",", ":")).encode()
+    packed += b" " * (-len(packed) % 8)
+    if len(packed) > MAX_TABLE:
+        raise ValueError(f"a bundle's header may take {MAX_TABLE} bytes, got {len(packed)}; use tensors")
+    return packed, parts
+
+
+def _checksum(content: Mapping[str, Any], table: Mapping[str, Any], parts: Sequence[Array]) -> int:
+    value = zlib.crc32(json.dumps([content, table], sort_keys=True).encode())
+    for part in parts:
+        value = zlib.crc32(part.data, value)
+    return value
+
+
+def _stat_target(target: Path) -> os.stat_result | None:
+    """Give the state of a file to be replaced, None if there is none; refuse what is no regular file."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder; give the name of a file")
+    if not stat.S_ISREG(old.st_mode):
+        raise OSError(errno.EINVAL, "is not a regular file; give the name of a file")
+    return old
+
+
+@contextlib.contextmanager
+def _temporary(target: Path, old: os.stat_result | None) -> Iterator[tuple[Path, BinaryIO]]:
+    """Open a new file next to the target, and remove it whatever goes wrong, an interrupt included."""
+    temporary = target.parent / f".pinakes-{secrets.token_hex(8)}.tmp"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    try:
+        with open(os.open(temporary, flags, 0o666), "wb") as out:
+            if old is not None:
+                with contextlib.suppress(OSError, AttributeError):  # only root may give files away
+                    os.chown(temporary, old.st_uid, old.st_gid)
+                os.chmod(temporary, stat.S_IMODE(old.st_mode))
+            yield temporary, out
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last through a power cut, where the system can."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(OSError):  # the file itself is safe; some file systems cannot do this
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# -- reading -----------------------------------------------------------------------------------------------
+
+
+def read_bundle(path: PathLike, *, kind: str, newest: int) -> tuple[dict[str, Any], Tensors]:
+    """Read a bundle of one kind, up to version `newest`; give its header and its tensors.
+
+    The file is read once; the tensors are aligned views of it. Everything that does not fit raises a
+    ModelFileError that says what, where and what to do.
+    """
+    where = os.fspath(path)
+    try:
+        state = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ModelFileError(f"{where}: no such model file; check the name, or train one") from None
+    if not stat.S_ISREG(state.st_mode):
+        what = "a folder" if stat.S_ISDIR(state.st_mode) else "not a regular file"
+        raise ModelFileError(f"{where}: expected a model file, got {what}; give the name of the file")
+    with open(path, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        table = _read_table(file, size, where)
+        content = _read_header(table, kind, newest, where)
+        n_bytes = size - file.tell()
+        places = _check_places(table, n_bytes, size, where)
+        buffer = np.empty(n_bytes, dtype=np.uint8)
+        if file.readinto(buffer.data) != n_bytes:
+            raise ModelFileError(f"{where}: the file became shorter while it was read; try again")
+    checksum = content.pop("checksum", None)
+    if checksum != _checksum(content, table, [buffer] if n_bytes else []):
+        raise ModelFileError(f"{where}: the file is damaged (its checksum is wrong); copy or train it again")
+    return content, {name: _view(buffer, *place, name, where) for name, place in places.items()}
+
+
+def _read_table(file: BinaryIO, size: int, where: str) -> dict[str, Any]:
+    start = file.read(64)
+    if size < 8 or len(start) < 8:
+        raise ModelFileError(
+            f"{where}: expected a model file, got {size} bytes{'' if size else ': it is empty'}; "
+            "it was not written to its end, copy or train it again"
+        )
+    length = int.from_bytes(start[:8], "little")
+    if length > MAX_TABLE or start[8:9] not in (b"{", b""):
+        raise ModelFileError(
+            f"{where}: expected a model file written by pinakes, got {_guess(start)}; "
+            "give a file made by `pinakes train` or `pinakes.save`"
+        )
+    if length > size - 8 or length == 0:
+        raise ModelFileError(_cut_short(where, 8 + length, size))
+    file.seek(8)
+    table = _parse(file.read(length), where)
+    if not isinstance(table, dict):
+        raise ModelFileError(f"{where}: the file is damaged (its table is no JSON object); copy it again")
+    return table
+
+
+def _guess(start: bytes) -> str:
+    for magic, what in _STRANGERS.items():
+        if start.startswith(magic):
+            return f"{what}, which is never opened" if "pickle" in what else what
+    if all(byte in b"\t\n\r\f" or byte >= 32 for byte in start):
+        return "a text file"
+    return "something else"
+
+
+def _cut_short(where: str, wanted: int, size: int) -> str:
+    return f"{where}: the file is cut short: expected {wanted} bytes, got {size}; copy or train it again"
+
+
+def _parse(data: bytes | str, where: str) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        out = dict(pairs)
+        if len(out) < len(pairs):
+            raise ValueError("a key stands twice")
+        return out
+
+    try:
+        text = data.decode("utf-8") if isinstance(data, bytes) else data
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError(
+            f"{where}: the file is damaged (its header is not proper JSON: {error}); copy or train it again"
+        ) from None
+
+
+def _read_header(table: dict[str, Any], kind: str, newest: int, where: str) -> dict[str, Any]:
+    """Take our header out of the table; refuse another format, another kind and the future."""
+    metadata = table.pop("__metadata__", None)
+    inner = metadata.get(FORMAT) if isinstance(metadata, dict) else None
+    if not isinstance(inner, str):
+        raise ModelFileError(
+            f"{where}: expected a model file written by pinakes, got tensors of another program; "
+            "give a file made by `pinakes train` or `pinakes.save`"
+        )
+    content = _parse(inner, where)
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise ModelFileError(f"{where}: the file is damaged (its header names no format); copy it again")
+    version = content.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise ModelFileError(f"{where}: the version of a model file must be 1 or more, got {version!r}")
+    if version > newest:
+        raise ModelFileError(
+            f"{where}: the file comes from the future: it has version {version}, this pinakes reads up to "
+            f"{newest}; run pip install --upgrade pinakes"
+        )
+    if content.get("kind") != kind:
+        raise ModelFileError(f"{where}: expected a file of kind {kind!r}, got {content.get('kind')!r}")
+    return content
+
+
+Place = tuple[np.dtype[Any], tuple[int, ...], int, int]
+
+
+def _check_places(table: dict[str, Any], n_bytes: int, size: int, where: str) -> dict[str, Place]:
+    """Check that the tensors fill the rest of the file exactly, each with the bytes that its shape needs."""
+    places: dict[str, Place] = {}
+    for name, entry in table.items():
+        fields = entry if isinstance(entry, dict) else {}
+        code, shape, offsets = fields.get("dtype"), fields.get("shape"), fields.get("data_offsets")
+        dtype = DTYPES.get(code) if isinstance(code, str) else None
+        if dtype is None:
+            raise ModelFileError(f"{where}: tensor {name!r} has the unknown type {code!r}; upgrade pinakes")
+        if not _counts(shape) or len(shape) > MAX_DIMENSIONS or not _counts(offsets) or len(offsets) != 2:
+            raise ModelFileError(
+                f"{where}: tensor {name!r} has a bad shape or place: {shape!r} at {offsets!r}"
+            )
+        begin, end = offsets
+        if math.prod(shape) * dtype.itemsize != end - begin:
+            raise ModelFileError(
+                f"{where}: tensor {name!r} of shape {shape} needs {math.prod(shape) * dtype.itemsize} bytes, "
+                f"its place has {end - begin}; the file is damaged, copy or train it again"
+            )
+        places[name] = (dtype, tuple(shape), begin, end)
+    expected = 0
+    for name, (_, _, begin, end) in sorted(places.items(), key=lambda item: item[1][2:]):
+        if begin != expected:
+            raise ModelFileError(
+                f"{where}: tensor {name!r} begins at byte {begin}, expected {expected}; the file is damaged, "
+                "copy or train it again"
+            )
+        expected = end
+    if expected > n_bytes:
+        raise ModelFileError(_cut_short(where, size - n_bytes + expected, size))
+    if expected < n_bytes:
+        raise ModelFileError(
+            f"{where}: the file has {n_bytes - expected} bytes too many at its end; copy or train it again"
+        )
+    return places
+
+
+def _counts(values: object) -> TypeGuard[list[int]]:
+    """Say whether this is a list of whole numbers from 0 to what an array can index."""
+    return isinstance(values, list) and all(
+        isinstance(k, int) and not isinstance(k, bool) and 0 <= k < 2**48 for k in values
+    )
+
+
+def _view(
+    buffer: Array, dtype: np.dtype[Any], shape: tuple[int, ...], begin: int, end: int, name: str, where: str
+) -> Array:
+    raw = buffer[begin:end]
+    if dtype.kind == "b" and raw.size and raw.max() > 1:
+        raise ModelFileError(f"{where}: tensor {name!r} must hold true or false; the file is damaged")
+    if begin % dtype.itemsize:
+        raw = raw.copy()  # files of other writers need not be aligned
+    try:
+        values = raw.view(dtype).reshape(shape)
+    except ValueError:  # no elements, but a size along one axis that NumPy refuses
+        raise ModelFileError(f"{where}: tensor {name!r} has a bad shape: {list(shape)}") from None
+    return values if sys.byteorder == "little" else values.astype(dtype.newbyteorder("="))
+
+
+# -- checks of what was read -------------------------------------------------------------------------------
+
+
+class Fields:
+    """A header whose values are asked for by type; what is missing or of another type is a ModelFileError.
+
+    >>> fields = Fields({"solver": "ascent", "C": 1}, "model.pinakes")
+    >>> fields.text("solver"), fields.number("C", minimum=0)
+    ('ascent', 1.0)
+    >>> fields.integer("solver")
+    Traceback (most recent call last):
+    pinakes.errors.ModelFileError: model.pinakes: field 'solver' must be a whole number, got 'ascent'
+    """
+
+    def __init__(self, values: Mapping[str, Any], path: PathLike, prefix: str = "") -> None:
+        self.values, self.path, self.prefix = values, os.fspath(path), prefix
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.values
+
+    def text(self, name: str, choices: Sequence[str] | None = None) -> str:
+        """Give a text, one of `choices` if there are any."""
+        value = self._get(name)
+        if not isinstance(value, str):
+            self._refuse(name, "a text")
+        if choices is not None and value not in choices:
+            self._refuse(name, f"one of {', '.join(map(repr, choices))}")
+        return str(value)
+
+    def number(
+        self, name: str, minimum: float | None = None, maximum: float | None = None, finite: bool = True
+    ) -> float:
+        """Give a number; NaN is never one, and infinity only if `finite` is False."""
+        value = self._get(name)
+        try:
+            number = math.nan if isinstance(value, bool | str) or value is None else float(value)
+        except (TypeError, OverflowError):
+            number = math.nan
+        if math.isnan(number) or (finite and math.isinf(number)):
+            self._refuse(name, "a finite number" if finite else "a number")
+        self._check_range(name, number, minimum, maximum)
+        return number
+
+    def integer(self, name: str, minimum: int | None = None, maximum: int | None = None) -> int:
+        """Give a whole number."""
+        value = self._get(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            self._refuse(name, "a whole number")
+        self._check_range(name, value, minimum, maximum)
+        return int(value)
+
+    def boolean(self, name: str) -> bool:
+        """Give true or false."""
+        value = self._get(name)
+        if not isinstance(value, bool):
+            self._refuse(name, "true or false")
+        return bool(value)
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """Give a JSON object."""
+        value = self._get(name)
+        if not isinstance(value, dict):
+            self._refuse(name, "an object")
+        return dict(value)
+
+    def fields(self, name: str) -> Fields:
+        """Give a JSON object, ready to be asked in the same way."""
+        return Fields(self.mapping(name), self.path, f"{self.prefix}{name}.")
+
+    def texts(self, name: str) -> list[str]:
+        """Give a list of texts."""
+        value = self._get(name)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            self._refuse(name, "a list of texts")
+        return list(value)
+
+    def _get(self, name: str) -> Any:
+        if name not in self.values:
+            raise ModelFileError(
+                f"{self.path}: field '{self.prefix}{name}' is missing; train the model again"
+            )
+        return self.values[name]
+
+    def _refuse(self, name: str, expected: str) -> NoReturn:
+        shown = repr(self.values[name])
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        raise ModelFileError(f"{self.path}: field '{self.prefix}{name}' must be {expected}, got {shown}")
+
+    def _check_range(self, name: str, value: float, minimum: float | None, maximum: float | None) -> None:
+        if minimum is not None and value < minimum:
+            self._refuse(name, f"at least {minimum}")
+        if maximum is not None and value > maximum:
+            self._refuse(name, f"at most {maximum}")
+
+
+def take(
+    tensors: Mapping[str, Array],
+    name: str,
+    dtype: npt.DTypeLike,
+    shape: Sequence[int | None],
+    path: PathLike = "model file",
+) -> Array:
+    """Give a tensor after checking its type and its shape, in which None stands for any size."""
+    where = os.fspath(path)
+    if name not in tensors:
+        raise ModelFileError(f"{where}: tensor {name!r} is missing; train the model again")
+    values = tensors[name]
+    wanted = "x".join("any" if k is None else str(k) for k in shape) or "a single value"
+    if values.dtype != np.dtype(dtype):
+        raise ModelFileError(
+            f"{where}: tensor {name!r} must be of type {np.dtype(dtype)}, got {values.dtype}"
+        )
+    if len(shape) != values.ndim or any(k not in (None, n) for k, n in zip(shape, values.shape, strict=True)):
+        came = "x".join(map(str, values.shape)) or "a single value"
+        raise ModelFileError(f"{where}: tensor {name!r} must be of shape {wanted}, got {came}")
+    return values
+
+
+def check_csr(
+    indptr: Array,
+    indices: Array,
+    data: Array | None,
+    n_rows: int,
+    n_columns: int,
+    name: str,
+    path: PathLike = "model file",
+) -> None:
+    """Check that three arrays are a sparse matrix in CSR form; `data` is None for one without values."""
+    if len(indptr) != n_rows + 1:
+        wrong = f"has {len(indptr)} row bounds for {n_rows} rows"
+    elif indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        wrong = "has row bounds that do not rise from 0"
+    elif indptr[-1] != len(indices) or (data is not None and len(data) != len(indices)):
+        n_values = "no" if data is None else len(data)
+        wrong = f"promises {indptr[-1]} entries and has {len(indices)} columns and {n_values} values"
+    elif len(indices) and (indices.min() < 0 or indices.max() >= n_columns):
+        wrong = f"has columns from {indices.min()} to {indices.max()}, expected 0 to {n_columns - 1}"
+    elif data is not None and len(data) and not (np.isfinite(data.min()) and np.isfinite(data.max())):
+        wrong = "has values that are not finite"
+    else:
+        return
+    raise ModelFileError(f"{os.fspath(path)}: matrix {name!r} {wrong}; copy or train the model again")
+
+
+def pack_texts(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Put texts into one buffer of UTF-8 bytes; text k lies between ``offsets[k]`` and ``offsets[k + 1]``.
+
+    >>> pack_texts(["ab", "c"])
+    (array([97, 98, 99], dtype=uint8), array([0, 2, 3]))
+    """
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum([len(item) for item in encoded], out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+def unpack_texts(
+    buffer: Array, offsets: Array, name: str = "texts", path: PathLike = "model file"
+) -> list[str]:
+    """Give back the texts of `pack_texts`, after checking that the offsets cut the buffer into UTF-8."""
+    where = os.fspath(path)
+    if buffer.dtype != np.uint8 or offsets.dtype != np.int64 or buffer.ndim != 1 or offsets.ndim != 1:
+        raise ModelFileError(f"{where}: {name!r} must be bytes with int64 offsets; train the model again")
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(buffer) or (np.diff(offsets) < 0).any():
+        raise ModelFileError(f"{where}: {name!r} has offsets that do not fit its {len(buffer)} bytes")
+    data, bounds = buffer.tobytes(), offsets.tolist()
+    try:
+        return [data[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(bounds)]
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"{where}: {name!r} is not UTF-8 ({error.reason}); copy it again") from None
