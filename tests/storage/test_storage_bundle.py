@@ -24,16 +24,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pinakes.errors import ModelFileError
-from pinakes.storage.bundle import (
-    DTYPES,
-    Fields,
-    check_csr,
-    pack_texts,
-    read_bundle,
-    take,
-    unpack_texts,
-    write_bundle,
-)
+from pinakes.storage.bundle import DTYPES, read_bundle, write_bundle
+from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
 
 HEADER = {
     "kind": "model",

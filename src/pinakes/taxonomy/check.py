@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from pinakes.errors import closest
 from pinakes.taxonomy.files import StrPath, read_source
-from pinakes.taxonomy.formats.source import Finding, Severity, Source, describe_unknown
+from pinakes.taxonomy.formats.source import Finding, Severity, Source
 from pinakes.taxonomy.taxonomy import Taxonomy, find_cycles, find_levels
 
 SHOWN = 12  # ids spelled out in one message
@@ -59,7 +59,7 @@ def check_taxonomy(
     found = [
         *source.findings,
         *_empty(source),
-        *_unknown_parents(graph),
+        *_unknown_parents(graph, limit),
         *_self_loops(graph),
         *_cycles(graph),
         *_unreachable(graph),
@@ -175,9 +175,13 @@ def _empty(source: Source) -> Iterator[Finding]:
         yield Finding("error", "empty", "expected at least one category, got none", source.path)
 
 
-def _unknown_parents(graph: _Graph) -> Iterator[Finding]:
-    for parent, lines in graph.unknown.items():
-        yield graph.find("error", "unknown-parent", describe_unknown(parent, lines), lines[0])
+def _unknown_parents(graph: _Graph, limit: int | None) -> Iterator[Finding]:
+    for k, (parent, lines) in enumerate(graph.unknown.items()):
+        near = closest(parent, graph.ids) if limit is None or k < limit else ""  # takes a while
+        used = f" (used {len(lines)} times)" if len(lines) > 1 else ""
+        message = f"the parent {parent!r} has no line of its own{used}{near}"
+        cure = "give it one (for a root, with no parent)"
+        yield graph.find("error", "unknown-parent", f"{message}; {cure}", lines[0])
 
 
 def _self_loops(graph: _Graph) -> Iterator[Finding]:

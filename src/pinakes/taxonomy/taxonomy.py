@@ -352,7 +352,7 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
     bounds = np.searchsorted(levels, np.arange(1, int(levels.max()) + 2))
     filled = 0
     for start, end in pairwise(bounds.tolist()):
-        # all sets of the parents of a node, one after the other, are its row; what stands there twice counts once
+        # a node's row: its parents' sets, one after the other; what stands there twice counts once
         direct = parents.indices[parents.indptr[start] : parents.indptr[end]].astype(np.int64)
         sizes = indptr[direct + 1] - indptr[direct]
         ends = np.concatenate([[0], np.cumsum(sizes)])[
@@ -378,7 +378,7 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
 
 
 def find_cycles(n_nodes: int, pairs: npt.NDArray[np.int64]) -> list[list[int]]:
-    """Give a shortest cycle through the first node of each knot (nodes that reach each other), and self-loops."""
+    """Give a shortest cycle through the first of each knot of nodes that reach each other, and self-loops."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

@@ -140,9 +140,3 @@ class Source:
             more = sum(f.count for f in found[1:])
             where = self.path if found[0].line is None else f"{self.path}:{found[0].line}"
             yield f"{where}: {found[0].message}" + (f" (and {more} more like it)" if more else "")
-
-
-def describe_unknown(parent: str, lines: list[int]) -> str:
-    """Word the finding about a parent that the file never declares."""
-    more = f" (used {len(lines)} times)" if len(lines) > 1 else ""
-    return f"the parent {parent!r} has no line of its own{more}; give it one (for a root, with no parent)"
