@@ -165,9 +165,7 @@ def choose_categories(
     for v in sorted(up, key=lambda v: (-own.get(v, 0), v)):
         first.setdefault(names[v], v)
     stay: dict[str, set[str]] = {}
-    for v in sorted(
-        up, key=lambda v: (-len(up[v]), v)
-    ):  # a node has more above it than its parents: they come later
+    for v in sorted(up, key=lambda v: (-len(up[v]), v)):  # a node has more above it than its parents: they come later
         plain = all(spread[word] >= PLAIN for word in words(names[v]))
         if len(gathered[v]) >= ENOUGH and plain and first[names[v]] == v and names[v] not in VAGUE:
             stay[v] = gathered[v]

@@ -15,9 +15,7 @@ NODE_IDS = st.one_of(LIKELY, st.text(ODD, min_size=1, max_size=6))
 
 
 @st.composite
-def edge_lists(
-    draw: st.DrawFn, max_nodes: int = 12, trees: bool = False
-) -> tuple[list[str], list[tuple[int, int]]]:
+def edge_lists(draw: st.DrawFn, max_nodes: int = 12, trees: bool = False) -> tuple[list[str], list[tuple[int, int]]]:
     """Draw ids in any order and acyclic edges between their positions."""
     ids = draw(st.lists(NODE_IDS, min_size=1, max_size=max_nodes, unique=True))
     order = draw(st.permutations(range(len(ids))))

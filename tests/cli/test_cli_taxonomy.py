@@ -44,8 +44,7 @@ def test_check_of_a_bad_file(run):
     assert out.splitlines() == [
         "bad.tsv:2: error: 'a' is its own parent; remove this edge [self-loop]",
         "bad.tsv:6: warning: 'a' > 'b' is given again, first on line 3; remove one [duplicate-edge]",
-        "bad.tsv:5: warning: 'a' > 'c' says nothing new: it follows from 'a' > … > 'b' > 'c' "
-        "[redundant-edge]",
+        "bad.tsv:5: warning: 'a' > 'c' says nothing new: it follows from 'a' > … > 'b' > 'c' [redundant-edge]",
     ]
     assert err == "bad.tsv: 3 nodes, 1 error, 2 warnings\n"
 
@@ -66,10 +65,7 @@ def test_check_as_json_lines(run):
 
 
 def test_check_against_labels(run, tmp_path):
-    rows = [
-        {"id": str(k), "text": "x", "labels": labels}
-        for k, labels in enumerate([["d"], ["d", "Cats"], ["zz"]])
-    ]
+    rows = [{"id": str(k), "text": "x", "labels": labels} for k, labels in enumerate([["d"], ["d", "Cats"], ["zz"]])]
     (tmp_path / "docs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     code, out, err = run("check", "good.tsv", "--labels", "docs.jsonl")
     assert code == 1
@@ -162,10 +158,7 @@ def test_what_the_reader_noticed_is_said(run, tmp_path):
     (tmp_path / "t.obo").write_text("[Term]\nid: a\n[Term]\nid: b\nis_a: z\n")
     code, _, err = run("show", "t.obo")
     assert code == 0
-    assert (
-        "t.obo:5: warning: 'b' is_a 'z', which is not in the file; this edge is left out [dropped-edge]"
-        in err
-    )
+    assert "t.obo:5: warning: 'b' is_a 'z', which is not in the file; this edge is left out [dropped-edge]" in err
 
 
 def test_missing_file_is_one_line(run):

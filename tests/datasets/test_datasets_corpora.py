@@ -56,9 +56,7 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 
 def test_a_label_outside_the_taxonomy(tmp_path: Path) -> None:
     write(tmp_path, packed=False, labels=["dogg"])
-    with pytest.raises(
-        LabelError, match=r"train\.jsonl:1: label 'dogg' is not in the taxonomy \(closest: 'dog'\)"
-    ):
+    with pytest.raises(LabelError, match=r"train\.jsonl:1: label 'dogg' is not in the taxonomy \(closest: 'dog'\)"):
         load_corpus(tmp_path)
 
 

@@ -55,9 +55,7 @@ def test_the_package_stays_small() -> None:
 def test_a_connected_lattice(sample: Sample, graph: nx.DiGraph) -> None:
     names = nx.get_node_attributes(graph, "name")
     assert dict(zip(sample.taxonomy.ids, sample.taxonomy.names, strict=True)) == names
-    assert {(sample.taxonomy.ids[p], sample.taxonomy.ids[c]) for p, c in sample.taxonomy.edges()} == set(
-        graph.edges
-    )
+    assert {(sample.taxonomy.ids[p], sample.taxonomy.ids[c]) for p, c in sample.taxonomy.edges()} == set(graph.edges)
     assert nx.is_directed_acyclic_graph(graph)
     assert [names[v] for v, above in graph.in_degree() if above == 0] == ["entity"]
     assert nx.transitive_reduction(graph).edges == graph.edges  # no edge that a longer way makes idle
@@ -132,9 +130,7 @@ def test_nearest_centroids_find_their_way(sample: Sample) -> None:
 
 @pytest.mark.corpus
 @pytest.mark.skipif(not SCRIPT.exists(), reason="the script is not in the package")
-def test_the_script_draws_the_same_sample(
-    corpora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_script_draws_the_same_sample(corpora: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = importlib.util.spec_from_file_location("make_wordnet_sample", SCRIPT)
     assert spec is not None
     assert spec.loader is not None

@@ -15,9 +15,7 @@ from pinakes.errors import ParameterError
 @settings(max_examples=25)
 @given(n_children=st.integers(2, 4), depth=st.integers(1, 3), seed=st.integers(0, 99))
 def test_shape(n_children: int, depth: int, seed: int) -> None:
-    X, y, taxonomy = make_synthetic(
-        n_children, depth, n_samples=50, n_features=6, rho=0.01, random_state=seed
-    )
+    X, y, taxonomy = make_synthetic(n_children, depth, n_samples=50, n_features=6, rho=0.01, random_state=seed)
     assert X.shape == (50, 6)
     np.testing.assert_allclose((X**2).sum(axis=1), 1)
     leaves = {taxonomy.ids[v] for v in taxonomy.leaves}

@@ -166,9 +166,7 @@ def test_a_cut_off_zst(tmp_path: Path) -> None:
 
 def test_all_lines_bad_is_no_corpus(tmp_path: Path) -> None:
     path = write(tmp_path, "a.jsonl", "{\n[]\n")
-    with pytest.raises(
-        DocumentError, match=r":1: no documents: all 2 lines were bad, the first because expected"
-    ):
+    with pytest.raises(DocumentError, match=r":1: no documents: all 2 lines were bad, the first because expected"):
         list(read_documents(path, on_error="skip"))
 
 
@@ -186,13 +184,9 @@ def test_paths_and_settings_are_checked_at_once(tmp_path: Path) -> None:
         read_documents([good, tmp_path / "nowhere.jsonl"])
     with pytest.raises(DocumentError, match=r"there is no folder '.*none' either"):
         read_documents(tmp_path / "none" / "a.jsonl")
-    with pytest.raises(
-        ParameterError, match=r"`format` of read_documents must be one of jsonl, .*, got 'xml'"
-    ):
+    with pytest.raises(ParameterError, match=r"`format` of read_documents must be one of jsonl, .*, got 'xml'"):
         read_documents(good, format="xml")  # type: ignore[arg-type]
-    with pytest.raises(
-        ParameterError, match=r"`on_error` of read_documents must be 'stop' or 'skip', got 'ignore'"
-    ):
+    with pytest.raises(ParameterError, match=r"`on_error` of read_documents must be 'stop' or 'skip', got 'ignore'"):
         read_documents(good, on_error="ignore")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match=r"`encoding` .* got 'utf-9'"):
         read_documents(good, encoding="utf-9")
@@ -247,9 +241,7 @@ def test_parquet_columns_that_are_not_there(tmp_path: Path) -> None:
     from pyarrow import parquet
 
     parquet.write_table(pa.table({"txt": ["x"]}), tmp_path / "a.parquet")
-    with pytest.raises(
-        DocumentError, match=r"a\.parquet: expected a column 'text', got the columns 'txt' .*`text`"
-    ):
+    with pytest.raises(DocumentError, match=r"a\.parquet: expected a column 'text', got the columns 'txt' .*`text`"):
         list(read_documents(tmp_path / "a.parquet"))
 
 

@@ -60,9 +60,7 @@ def test_vectors_are_read_as_a_matrix(tmp_path: Path) -> None:
 def test_texts_and_vectors_do_not_mix(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:1\n")
     (tmp_path / "b.jsonl").write_text('{"text": "x"}\n')
-    with pytest.raises(
-        DocumentError, match=r"b\.jsonl:1: documents must all be texts or all be vectors, got both"
-    ):
+    with pytest.raises(DocumentError, match=r"b\.jsonl:1: documents must all be texts or all be vectors, got both"):
         Corpus.read([tmp_path / "a.svm", tmp_path / "b.jsonl"])
     with pytest.raises(DocumentError, match=r"a\.svm:1: documents must all be"):
         Corpus.read([tmp_path / "b.jsonl", tmp_path / "a.svm"])
@@ -70,24 +68,18 @@ def test_texts_and_vectors_do_not_mix(tmp_path: Path) -> None:
 
 def test_several_labels_are_refused_or_the_first_taken(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, [["a"], ["b", "c"], ["d", "a"]])
-    with pytest.raises(
-        DocumentError, match=r"a\.jsonl:2: .* several in 2 of 3, the first being 'd1' with 'b', 'c'"
-    ):
+    with pytest.raises(DocumentError, match=r"a\.jsonl:2: .* several in 2 of 3, the first being 'd1' with 'b', 'c'"):
         corpus.single_labels()
     with pytest.raises(DocumentError, match=r"labels='first' in Python, --labels first on the command line"):
         corpus.single_labels("error")
     assert corpus.single_labels("first") == ["a", "b", "d"]
-    with pytest.raises(
-        ParameterError, match=r"`several` of single_labels must be 'error' or 'first', got 'last'"
-    ):
+    with pytest.raises(ParameterError, match=r"`several` of single_labels must be 'error' or 'first', got 'last'"):
         corpus.single_labels("last")  # type: ignore[arg-type]
 
 
 def test_documents_without_labels(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, [["a"], [], ["b"], []])
-    with pytest.raises(
-        DocumentError, match=r"a\.jsonl:2: every document needs a label, got none here and in 1 more"
-    ):
+    with pytest.raises(DocumentError, match=r"a\.jsonl:2: every document needs a label, got none here and in 1 more"):
         corpus.single_labels("first")
     assert corpus.drop_unlabelled() == 2
     assert (corpus.ids, corpus.texts, corpus.lines) == (["d0", "d2"], ["x", "x"], [1, 3])

@@ -67,9 +67,7 @@ def test_features_are_those_of_scikit_learn(settings: dict) -> None:
     np.testing.assert_allclose(X.toarray(), Y.toarray(), rtol=1e-5)
     np.testing.assert_allclose(features.idf_, other.idf_, rtol=1e-6)
     new = ["the cat and unknown words", "", *TEXTS[::-1]]
-    np.testing.assert_allclose(
-        features.transform(iter(new)).toarray(), other.transform(new).toarray(), rtol=1e-5
-    )
+    np.testing.assert_allclose(features.transform(iter(new)).toarray(), other.transform(new).toarray(), rtol=1e-5)
     again = TextFeatures(**settings).fit(TEXTS).transform(TEXTS)
     np.testing.assert_array_equal(again.toarray(), X.toarray())
 

@@ -44,9 +44,7 @@ def test_any_matrix_keeps_its_numbers(seed: int, shape: tuple[int, int], layout:
         dense = dense.astype("f4")  # SciPy has no sparse float16
     if layout == "list" and 0 in shape:
         layout = "dense"
-    given_ = (
-        dense if layout == "dense" else dense.tolist() if layout == "list" else getattr(sparse, layout)(dense)
-    )
+    given_ = dense if layout == "dense" else dense.tolist() if layout == "list" else getattr(sparse, layout)(dense)
     X = as_csr(given_)
     check_form(X)
     np.testing.assert_array_equal(X.toarray(), dense)
@@ -111,7 +109,5 @@ def test_what_is_no_matrix(X, message: str) -> None:
 def test_too_many_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pinakes.documents.matrix.MAX_NONZEROS", 3)
     for X in (np.ones((2, 2)), sparse.csr_array(np.ones((2, 2)))):
-        with pytest.raises(
-            DocumentError, match=r"^docs must have at most 3 nonzero values, got 4; use fewer"
-        ):
+        with pytest.raises(DocumentError, match=r"^docs must have at most 3 nonzero values, got 4; use fewer"):
             as_csr(X, name="docs")

@@ -89,9 +89,7 @@ def test_parquet_comes_back(folder: Path, rows: list) -> None:
 
 
 values = st.floats(width=32, allow_nan=False, allow_infinity=False)
-vectors = st.lists(
-    st.tuples(label_sets, st.dictionaries(st.integers(0, 2**31 - 2), values, max_size=6)), min_size=1
-)
+vectors = st.lists(st.tuples(label_sets, st.dictionaries(st.integers(0, 2**31 - 2), values, max_size=6)), min_size=1)
 
 
 @given(rows=vectors, base=st.sampled_from([0, 1]))
@@ -138,9 +136,7 @@ def test_json_keys_can_be_renamed_and_left_out(tmp_path: Path) -> None:
     assert read == [Document("7", "x", ("a", "b")), Document("8", "y")]
     path = write(tmp_path, "b.jsonl", '\n{"text": "x", "label": 3}\n{"text": "y", "labels": null}\n')
     assert list(read_documents(path)) == [Document("2", "x", ("3",)), Document("3", "y")]
-    path = write(
-        tmp_path, "c.jsonl", '{"text": "x", "labels": "a|b"}\n{"text": "", "labels": ["a", "b", "a"]}'
-    )
+    path = write(tmp_path, "c.jsonl", '{"text": "x", "labels": "a|b"}\n{"text": "", "labels": ["a", "b", "a"]}')
     assert list(read_documents(path)) == [Document("1", "x", ("a|b",)), Document("2", "", ("a", "b"))]
 
 

@@ -34,7 +34,11 @@ def test_rows_hold_what_was_written(seed, n_attributes):
     rng = np.random.default_rng(seed)
     entries = [(rng.integers(3), rng.integers(n_attributes), rng.normal()) for _ in range(rng.integers(1, 120))]
     rows, dense, n_blocks = grow(3, n_attributes, entries)
-    for kept in (rows, growing.compact(rows), growing.rows_from_csr(growing.rows_to_csr(rows, n_attributes), n_attributes)):
+    for kept in (
+        rows,
+        growing.compact(rows),
+        growing.rows_from_csr(growing.rows_to_csr(rows, n_attributes), n_attributes),
+    ):
         np.testing.assert_array_equal(growing.rows_to_csr(kept, n_attributes).toarray(), dense)
         for j in range(3):
             scores = np.zeros(n_blocks * growing.BLOCK)

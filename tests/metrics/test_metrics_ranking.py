@@ -112,9 +112,7 @@ def test_maximal_loss_follows_the_loss():
     assert ANIMALS.ids == ("animal", "plant", "cat", "dog")
     assert m.maximal_loss(["cat"], scores, ANIMALS) == 1.5
     assert m.maximal_loss(["cat"], scores, ANIMALS, loss="zero-one") == 1
-    assert (
-        m.maximal_loss(["cat"], scores, ANIMALS, loss=np.arange(16.0).reshape(4, 4) * (1 - np.eye(4))) == 11
-    )
+    assert m.maximal_loss(["cat"], scores, ANIMALS, loss=np.arange(16.0).reshape(4, 4) * (1 - np.eye(4))) == 11
 
 
 def test_constant_scores_earn_nothing():

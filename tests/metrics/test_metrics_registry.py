@@ -69,9 +69,7 @@ def test_perfect_predictions_get_the_best_value(task):
 def test_the_undefined_value_is_as_stated(metric):
     found = {"labels": ["cat"], "sets": [["cat"]], "scores": np.eye(4)[:1]}[metric.needs]
     value = metric([[]], found, ANIMALS)
-    assert value == metric.undefined or (
-        np.isnan(metric.undefined) and value == 1.0
-    )  # 1/2 each for cat and animal
+    assert value == metric.undefined or (np.isnan(metric.undefined) and value == 1.0)  # 1/2 each for cat and animal
 
 
 @pytest.mark.parametrize("metric", m.METRICS.values(), ids=list(m.METRICS))
@@ -169,9 +167,7 @@ def test_scorers_know_two_classes_indicators_and_estimators_without_scores(blobs
     several.classes_ = binarizer.classes_
     predicted = several.predict(X)
     value = m.scorer("hierarchical_f1", ANIMALS)(several, X, Y)
-    assert value == m.hierarchical_f1(
-        binarizer.inverse_transform(Y), binarizer.inverse_transform(predicted), ANIMALS
-    )
+    assert value == m.hierarchical_f1(binarizer.inverse_transform(Y), binarizer.inverse_transform(predicted), ANIMALS)
     with pytest.raises(ParameterError, match="NearestThing has neither decision_function nor predict_proba"):
         m.scorer("ranking_loss", ANIMALS)(NearestThing().fit(X, y), X, y)
 

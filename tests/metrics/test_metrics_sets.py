@@ -71,9 +71,7 @@ def test_closed_sets_against_definitions(task):
         levels = function(true, pred, t, per_level=True)
         for level in range(1, t.depth + 1):
             at = {i for i in t.ids if t.levels[t.index(i)] == level}
-            b, x, y = (
-                sum(len(k & at) for k in s) for s in ([p & q for p, q in zip(T, P, strict=True)], T, P)
-            )
+            b, x, y = (sum(len(k & at) for k in s) for s in ([p & q for p, q in zip(T, P, strict=True)], T, P))
             if x + y == 0:
                 assert level not in levels
             elif function is m.hierarchical_f1:
@@ -108,9 +106,7 @@ def test_flat_f1_against_sklearn(task):
         binarizer = MultiLabelBinarizer(classes=t.ids).fit([t.ids])
         a, b = binarizer.transform(T), binarizer.transform(P)
         assert m.micro_f1(true, pred, t, closed=closed) == pytest.approx(f1_score(a, b, average="micro"))
-        assert m.macro_f1(true, pred, t, closed=closed, over="all") == pytest.approx(
-            f1_score(a, b, average="macro")
-        )
+        assert m.macro_f1(true, pred, t, closed=closed, over="all") == pytest.approx(f1_score(a, b, average="macro"))
         for over, where in (("present", a.any(axis=0) | b.any(axis=0)), ("true", a.any(axis=0))):
             expected = f1_score(a[:, where], b[:, where], average="macro") if where.sum() > 1 else None
             if expected is not None:
@@ -193,9 +189,7 @@ def test_all_forms_of_labels_say_the_same(task):
 
 
 def test_a_root_has_no_siblings():
-    assert m.parent_accuracy(["animal", "cat", "plant"], ["plant", "dog", "plant"], ANIMALS) == pytest.approx(
-        2 / 3
-    )
+    assert m.parent_accuracy(["animal", "cat", "plant"], ["plant", "dog", "plant"], ANIMALS) == pytest.approx(2 / 3)
 
 
 def test_undefined_cases():

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from reference.joint_svm import deltas, graph_of, lambdas, solve_joint_svm
 from scipy import sparse
 from scipy.special import softmax
 from sklearn.base import clone
@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pinakes import Taxonomy, TaxonomySVC
 from pinakes.errors import ConvergenceWarning, LabelError, ParameterError
 from pinakes.taxonomy.loss import NodeCosts
+from reference.joint_svm import deltas, graph_of, lambdas, solve_joint_svm
 
 LOSSES = ["tree", "zero-one", "costs", "matrix"]
 WEIGHTS = ["normalized", "depth", "equal", "flat", "mapping"]
@@ -55,7 +56,7 @@ def random_problem(seed, lattice, loss, node_weight):
 
 def optimum(taxonomy, classes, X, y, C, loss, node_weight):
     graph = graph_of(taxonomy)
-    Lam = {k: row for k, row in enumerate(lambdas(graph, classes, node_weight).values())}
+    Lam = dict(enumerate(lambdas(graph, classes, node_weight).values()))
     codes = np.searchsorted(classes, y)
     return solve_joint_svm(X @ X.T, codes, np.broadcast_to(C, len(y)), Lam, deltas(graph, classes, loss))[0]
 
@@ -97,9 +98,7 @@ def test_objectives_are_what_the_weights_say(lattice):
         nodes = sorted(set().union(*Lam.values()), key=str)
         L = np.array([[Lam[k].get(z, 0.0) for z in nodes] for k in classes])
         alpha = m.dual_coef_.toarray()
-        w = sum(
-            np.outer(L[codes[i]] - L[k], X[i]) * alpha[i, k] for i in range(len(y)) for k in range(len(classes))
-        )
+        w = sum(np.outer(L[codes[i]] - L[k], X[i]) * alpha[i, k] for i in range(len(y)) for k in range(len(classes)))
         assert m.primal_objective_ == pytest.approx(0.5 * (w**2).sum() + 0.7 * slack.clip(0).sum(), rel=1e-9)
         assert m.dual_objective_ == pytest.approx(alpha.sum() - 0.5 * (w**2).sum(), rel=1e-9)
         budget = np.divide(alpha, delta[codes], out=np.zeros_like(alpha), where=delta[codes] > 0).sum(axis=1)
@@ -117,9 +116,9 @@ def test_flat_equals_crammer_singer_of_liblinear():
     ours = TaxonomySVC(C=0.5, tol=1e-8).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = LinearSVC(
-            multi_class="crammer_singer", C=0.5, fit_intercept=False, tol=1e-8, max_iter=100_000
-        ).fit(X, y)
+        theirs = LinearSVC(multi_class="crammer_singer", C=0.5, fit_intercept=False, tol=1e-8, max_iter=100_000).fit(
+            X, y
+        )
     scores = X @ theirs.coef_.T
     margins = 1 - scores[np.arange(120), y][:, None] + scores
     margins[np.arange(120), y] = 0
@@ -137,7 +136,7 @@ def test_dual_never_falls_and_gap_is_never_negative():
     TaxonomySVC(C=1.0, tol=1e-5).fit(X, y, report=seen.append)
     duals = [p.d_obj for p in seen]
     assert len(seen) > 2
-    assert all(b >= a - 1e-9 * abs(a) for a, b in zip(duals, duals[1:], strict=False))
+    assert all(b >= a - 1e-9 * abs(a) for a, b in pairwise(duals))
     assert all(p.gap >= 0 for p in seen)
 
 
@@ -252,7 +251,7 @@ def test_bad_settings_are_named(settings, message):
 
 def test_bad_data_is_named():
     taxonomy = Taxonomy.from_edges([("", "animal"), ("animal", "cat"), ("animal", "dog")])
-    with pytest.raises(LabelError, match="the label 'dgo' of the documents cannot be found .*closest: 'dog'"):
+    with pytest.raises(LabelError, match=r"the label 'dgo' of the documents cannot be found .*closest: 'dog'"):
         TaxonomySVC(taxonomy).fit(np.eye(2), ["cat", "dgo"])
     with pytest.raises(ParameterError, match="at least 2 classes, got the 1 class"):
         TaxonomySVC(taxonomy).fit(np.eye(2), ["cat", "cat"])
@@ -265,5 +264,7 @@ def test_bad_data_is_named():
 def test_stopping_early_warns_with_what_to_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 6, 60)
-    with pytest.warns(ConvergenceWarning, match=r"after max_iter=1 full scans .* raise max_iter, or accept a larger tol"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"after max_iter=1 full scans .* raise max_iter, or accept a larger tol"
+    ):
         TaxonomySVC(max_iter=1, tol=1e-6).fit(X, y)

@@ -83,16 +83,19 @@ def solve_joint_svm(K, y, C, Lam, delta):
     owner = np.array([i for i, _ in pairs])
     H = (D @ D.T) * K[np.ix_(owner, owner)]
     m = len(pairs)
-    budget = sparse.csc_matrix(
-        ([1 / delta[y[i], k] for i, k in pairs], (owner, np.arange(m))), shape=(len(y), m)
-    )
+    budget = sparse.csc_matrix(([1 / delta[y[i], k] for i, k in pairs], (owner, np.arange(m))), shape=(len(y), m))
     A = sparse.vstack([budget, -sparse.identity(m)]).tocsc()
     b = np.concatenate([C, np.zeros(m)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
     solver = clarabel.DefaultSolver(
-        sparse.triu(sparse.csc_matrix(H)).tocsc(), -np.ones(m), A, b, [clarabel.NonnegativeConeT(len(b))], settings
+        sparse.triu(sparse.csc_matrix(H)).tocsc(),
+        -np.ones(m),
+        A,
+        b,
+        [clarabel.NonnegativeConeT(len(b))],
+        settings,
     )
     solution = solver.solve()
     assert "Solved" in str(solution.status), solution.status

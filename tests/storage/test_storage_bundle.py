@@ -90,9 +90,7 @@ arrays = st.sampled_from(list(DTYPES.values())).flatmap(
     lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=4, min_side=0, max_side=4))
 )
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts, st.lists
-)
+values = st.recursive(st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | texts, st.lists)
 
 
 @settings(max_examples=150)
@@ -115,9 +113,7 @@ def test_what_was_written_is_read(tensors: dict[str, np.ndarray], extra: dict[st
 
 def test_strided_and_big_endian_arrays(tmp_path: Path) -> None:
     square = np.arange(16, dtype=np.float64).reshape(4, 4)
-    write_bundle(
-        tmp_path / "x", HEADER, {"t": square.T, "step": square[::2, ::3], "big": square.astype(">f8")}
-    )
+    write_bundle(tmp_path / "x", HEADER, {"t": square.T, "step": square[::2, ::3], "big": square.astype(">f8")})
     _, found = read(tmp_path / "x")
     np.testing.assert_array_equal(found["t"], square.T)
     np.testing.assert_array_equal(found["step"], square[::2, ::3])
@@ -150,9 +146,7 @@ def test_an_unaligned_file_of_another_writer_is_read(model: Path) -> None:
         ({**HEADER, "long": "x" * 2**26}, {}),
     ],
 )
-def test_what_cannot_be_written(
-    tmp_path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]
-) -> None:
+def test_what_cannot_be_written(tmp_path: Path, header: dict[str, Any], tensors: dict[str, np.ndarray]) -> None:
     with pytest.raises(ValueError, match="a bundle"):
         write_bundle(tmp_path / "x", header, tensors)
     assert not list(tmp_path.iterdir())
@@ -174,9 +168,7 @@ def test_any_flipped_byte_is_noticed_or_harmless(model: Path) -> None:
     rng = np.random.default_rng(0)
     refused = 0
     for place in range(len(whole)):
-        for other in {whole[place] ^ 1, whole[place] ^ 0x80, ord('"'), int(rng.integers(256))} - {
-            whole[place]
-        }:
+        for other in {whole[place] ^ 1, whole[place] ^ 0x80, ord('"'), int(rng.integers(256))} - {whole[place]}:
             damaged = whole.copy()
             damaged[place] = other
             model.write_bytes(damaged)
@@ -236,9 +228,7 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
 
 
 def test_the_future_and_other_kinds(model: Path) -> None:
-    with pytest.raises(
-        ModelFileError, match=r"version 2, this pinakes reads up to 1; run pip install --upgrade"
-    ):
+    with pytest.raises(ModelFileError, match=r"version 2, this pinakes reads up to 1; run pip install --upgrade"):
         read(model, newest=1)
     with pytest.raises(ModelFileError, match="expected a file of kind 'features', got 'model'"):
         read(model, kind="features")
@@ -376,9 +366,7 @@ def test_a_limit_on_file_size_is_like_a_full_disk(model: Path) -> None:
         except OSError as error:
             print(error.strerror, error.filename == sys.argv[1])
     """
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", code, str(model)], capture_output=True, text=True, check=True)
     assert done.stdout == "File too large True\n"
     assert model.read_bytes() == before
     assert list(model.parent.iterdir()) == [model]

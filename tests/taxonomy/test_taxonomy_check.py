@@ -166,10 +166,7 @@ def test_many_findings_are_summed_up():
     found = check_taxonomy(source, limit=5)
     assert [f.kind for f in found] == ["duplicate-edge"] * 6 + ["shared-name"]
     assert found[5] == Finding("warning", "duplicate-edge", "and 95 more of this kind", "t", None, 95)
-    assert (
-        found[6].message
-        == "100 nodes have the name 'same': " + ", ".join(f"'{k}'" for k in range(1, 13)) + ", …"
-    )
+    assert found[6].message == "100 nodes have the name 'same': " + ", ".join(f"'{k}'" for k in range(1, 13)) + ", …"
     assert len(check_taxonomy(source, limit=None)) == 101
 
 

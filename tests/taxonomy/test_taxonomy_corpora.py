@@ -42,9 +42,7 @@ def test_edge_files(corpora, name):
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").split("\n") if line]
     graph = nx.DiGraph((row[0], row[1]) for row in rows)
     assert nx.is_directed_acyclic_graph(graph)
-    assert {(taxonomy.ids[p], taxonomy.ids[c]) for p, c in taxonomy.edges()} == {
-        (p, c) for p, c in graph.edges if p
-    }
+    assert {(taxonomy.ids[p], taxonomy.ids[c]) for p, c in taxonomy.edges()} == {(p, c) for p, c in graph.edges if p}
     assert not [f for f in check_taxonomy(path) if f.severity == "error"]
 
 

@@ -264,9 +264,7 @@ def test_paths_are_those_of_from_paths(tmp_path_factory, ways):
     path.write_text("".join(" > ".join(way) + "\n" for way in ways))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
-        assert read_taxonomy(path, separator=" > ") == Taxonomy.from_paths(
-            (" > ".join(w) for w in ways), " > "
-        )
+        assert read_taxonomy(path, separator=" > ") == Taxonomy.from_paths((" > ".join(w) for w in ways), " > ")
 
 
 def test_paths_are_told_from_content(put):
@@ -285,9 +283,7 @@ def test_json_objects_by_name_and_numbers(put):
     assert Taxonomy.load(put("t.json", '[{"id": 1, "name": "one", "children": [2]}]')) == Taxonomy.from_edges(
         [("1", "2")], {"1": "one"}
     )
-    assert Taxonomy.load(put("t.json", '[{"a": {"b": null}}, "c"]')) == Taxonomy.from_edges(
-        [("a", "b"), ("", "c")]
-    )
+    assert Taxonomy.load(put("t.json", '[{"a": {"b": null}}, "c"]')) == Taxonomy.from_edges([("a", "b"), ("", "c")])
 
 
 def test_json_is_json_and_not_too_deep(tmp_path):
@@ -404,9 +400,7 @@ def test_skos_labels_fall_back(put):
 
 
 def test_skos_unknown_broader_is_dropped_and_told(put):
-    with pytest.warns(
-        DataWarning, match=r"t\.ttl: .*'http://x.org/z' is not in the file; this edge is left out"
-    ):
+    with pytest.warns(DataWarning, match=r"t\.ttl: .*'http://x.org/z' is not in the file; this edge is left out"):
         taxonomy = skos(put, ":a a skos:Concept ; skos:broader :z .")
     assert taxonomy.ids == ("http://x.org/a",)
 

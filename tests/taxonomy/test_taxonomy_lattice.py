@@ -177,9 +177,7 @@ def test_cycles_one_a_knot_and_shortest(drawn):
         (knot,) = [k for k in knots if cycle[0] in k]
         assert cycle[0] == min(knot)
         assert all(graph.has_edge(a, b) for a, b in zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-        back = (
-            nx.shortest_path_length(plain, cycle[0], v) for v in plain.predecessors(cycle[0]) if v in knot
-        )
+        back = (nx.shortest_path_length(plain, cycle[0], v) for v in plain.predecessors(cycle[0]) if v in knot)
         assert len(cycle) == 1 + min(back)
 
 

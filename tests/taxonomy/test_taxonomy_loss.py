@@ -49,17 +49,14 @@ def test_node_costs_against_sums_over_sets(t, data):
     np.testing.assert_allclose(loss.false, np.multiply(f, cbar))
     expected = [
         [
-            sum(f[v] * c[v] for v in anc(t, y) - anc(t, z))
-            + sum(f[v] * cbar[v] for v in anc(t, z) - anc(t, y))
+            sum(f[v] * c[v] for v in anc(t, y) - anc(t, z)) + sum(f[v] * cbar[v] for v in anc(t, z) - anc(t, y))
             for z in range(n)
         ]
         for y in range(n)
     ]
     np.testing.assert_allclose(table(loss, n), expected, atol=1e-12)
     np.testing.assert_allclose([loss.row(y, np.arange(n)) for y in range(n)], expected, atol=1e-12)
-    np.testing.assert_allclose(
-        loss.unwanted(np.arange(n)), [sum(f[v] * cbar[v] for v in anc(t, y)) for y in range(n)]
-    )
+    np.testing.assert_allclose(loss.unwanted(np.arange(n)), [sum(f[v] * cbar[v] for v in anc(t, y)) for y in range(n)])
 
 
 def test_pairs_do_not_depend_on_how_they_are_cut(monkeypatch):

@@ -38,9 +38,7 @@ def reading(name: str = "--format") -> Callable[[Callable[..., Any]], Callable[.
             help="How to read the file; told from its ending or content if left out.",
         ),
         click.option("--language", metavar="TAG", help="Language of the names (SKOS)."),
-        click.option(
-            "--ids", type=click.Choice(["uri", "notation"]), help="What identifies a concept (SKOS)."
-        ),
+        click.option("--ids", type=click.Choice(["uri", "notation"]), help="What identifies a concept (SKOS)."),
         click.option("--namespace", metavar="NAME", help="Read the terms of this namespace only (OBO)."),
         click.option("--separator", metavar="TEXT", help="What divides columns (TSV, CSV) or steps (paths)."),
     ]
@@ -131,9 +129,7 @@ def show(file: str, root: str | None, depth: int | None, max_lines: int, **optio
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
 @reading("--from")
-@click.option(
-    "--to", type=click.Choice(WRITABLE), help="How to write; told from the ending of OUT if left out."
-)
+@click.option("--to", type=click.Choice(WRITABLE), help="How to write; told from the ending of OUT if left out.")
 @click.option("--fix", is_flag=True, help="Drop self-loops, repeated and redundant edges, and say which.")
 def convert(source: str, target: str, to: str | None, fix: bool, **options: Any) -> None:
     """Read the taxonomy IN and write it as OUT; '-' is standard input or output.

@@ -52,9 +52,7 @@ def load_wordnet_sample() -> Sample:
     return _load_folder(Path(__file__).with_name("data"))
 
 
-def load_corpus(
-    folder: str | os.PathLike[str], *, test_share: float = 0.2, random_state: int | None = 0
-) -> Sample:
+def load_corpus(folder: str | os.PathLike[str], *, test_share: float = 0.2, random_state: int | None = 0) -> Sample:
     """Load a corpus from a folder.
 
     Parameters
@@ -117,17 +115,13 @@ def _load_rcv1(place: Path, test_share: float, random_state: int | None) -> Samp
         raise ParameterError(f"`test_share` of load_corpus must lie between 0 and 1, got {test_share}")
     missing = [name for name in RCV1 if not (place / name).is_file()]
     if missing:
-        raise InputError(
-            f"expected {', '.join(RCV1)}; there is no {' and '.join(missing)}", source=str(place)
-        )
+        raise InputError(f"expected {', '.join(RCV1)}; there is no {' and '.join(missing)}", source=str(place))
     try:
         X = as_csr(load_npz(place / RCV1[0]))
         with np.load(place / RCV1[1]) as file:
             Y, codes = file["Y"], [str(code) for code in file["codes"]]
     except (ValueError, KeyError, TypeError, EOFError, BadZipFile) as error:
-        raise InputError(
-            f"X.npz or Y.npz cannot be read ({error}); copy them again", source=str(place)
-        ) from None
+        raise InputError(f"X.npz or Y.npz cannot be read ({error}); copy them again", source=str(place)) from None
     if X.shape[0] != len(Y) or Y.shape[1] != len(codes):
         raise InputError(
             f"X has {X.shape[0]} rows; Y has {Y.shape[0]} rows, {Y.shape[1]} columns and {len(codes)} codes; "

@@ -66,9 +66,7 @@ def make_synthetic(
     if not 0 <= rho < np.inf:
         raise ParameterError(f"`rho` of make_synthetic must be finite and at least 0, got {rho}")
     if n_children**depth < 2:
-        raise ParameterError(
-            "make_synthetic needs two categories or more, got `n_children` 1; use at least 2"
-        )
+        raise ParameterError("make_synthetic needs two categories or more, got `n_children` 1; use at least 2")
     rng = np.random.default_rng(random_state)
     paths = [""]
     edges: list[tuple[str, str]] = []
@@ -77,9 +75,7 @@ def make_synthetic(
         below = [(path, f"{path}.{k}" if path else str(k)) for path in paths for k in range(n_children)]
         edges += below
         paths = [child for _, child in below]
-        W = np.repeat(W, n_children, axis=0) + 0.5 ** (level - 1) * rng.standard_normal(
-            (len(paths), n_features)
-        )
+        W = np.repeat(W, n_children, axis=0) + 0.5 ** (level - 1) * rng.standard_normal((len(paths), n_features))
     X, best = _accept(W, n_samples, rho, rng)
     return X, np.array(paths)[best], Taxonomy.from_edges(edges)
 

@@ -75,10 +75,7 @@ class Classifier:
         report: Callable[[Progress], None] | None = None,
     ) -> Classifier:
         """Learn features, weights and temperature from texts (or vectors) and one label each."""
-        if self.features is not None:
-            X = self.features.fit_transform(documents)
-        else:
-            X = sparse.csr_array(documents)
+        X = sparse.csr_array(documents) if self.features is None else self.features.fit_transform(documents)
         labels = np.asarray(y)
         self.model.fit(X, labels, report=report)
         self.temperature = fit_temperature(self.model, X, labels)
@@ -86,16 +83,17 @@ class Classifier:
 
     def vectors(self, documents: Corpus | Sequence[str] | Any) -> sparse.csr_array:
         """Give documents as the model takes them: texts through the features, vectors as they are."""
+        given: Any = documents
         if isinstance(documents, Corpus):
-            documents = documents.texts if documents.texts is not None else documents.X
-        is_text = isinstance(documents, list | tuple) and all(isinstance(text, str) for text in documents)
+            given = documents.texts if documents.texts is not None else documents.X
+        is_text = isinstance(given, list | tuple) and all(isinstance(text, str) for text in given)
         if self.features is None:
             if is_text:
                 raise DocumentError("this model takes vectors, got texts; give LIBSVM vectors or an array")
-            return sparse.csr_array(documents)
+            return sparse.csr_array(given)
         if not is_text:
             raise DocumentError("this model takes texts, got vectors; give documents with a text each")
-        return self.features.transform(documents)
+        return self.features.transform(given)
 
     def rank(self, documents: Corpus | Sequence[str] | Any, top: int = 5) -> list[list[Answer]]:
         """Give the `top` best categories of each document, best first."""
@@ -108,9 +106,7 @@ class Classifier:
                 Answer(*known[k], float(score), float(sure))
                 for k, score, sure in zip(classes, scores, confidences, strict=True)
             ]
-            for classes, scores, confidences in zip(
-                ranking.classes, ranking.scores, ranking.confidences, strict=True
-            )
+            for classes, scores, confidences in zip(ranking.classes, ranking.scores, ranking.confidences, strict=True)
         ]
 
     def predict(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:

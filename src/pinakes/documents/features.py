@@ -250,14 +250,10 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         features = cls(**values)
         names = {"idf"} if features.hashing is not None else {"idf", "vocabulary", "offsets"}
         if set(tensors) != names:
-            raise ModelFileError(
-                f"the text features must have the arrays {sorted(names)}, got {sorted(tensors)}"
-            )
+            raise ModelFileError(f"the text features must have the arrays {sorted(names)}, got {sorted(tensors)}")
         idf = _tensor(tensors, "idf", np.float32)
         if not np.isfinite(idf).all():
-            raise ModelFileError(
-                "the weights of the text features must be finite, got NaN or infinity in `idf`"
-            )
+            raise ModelFileError("the weights of the text features must be finite, got NaN or infinity in `idf`")
         n_terms = features.hashing
         if n_terms is None:
             features.vocabulary_ = _read_terms(
@@ -344,9 +340,7 @@ def _read_terms(buffer: npt.NDArray[Any], offsets: npt.NDArray[Any]) -> dict[str
     try:
         terms = [whole[start:end].decode() for start, end in pairwise(ends)]
     except UnicodeDecodeError:
-        raise ModelFileError(
-            "the terms of the text features must be UTF-8, got bytes that are none"
-        ) from None
+        raise ModelFileError("the terms of the text features must be UTF-8, got bytes that are none") from None
     vocabulary = {term: j for j, term in enumerate(terms)}
     if len(vocabulary) < len(terms):
         raise ModelFileError(

@@ -52,9 +52,7 @@ def _decode_many(lines: list[str]) -> list[Any] | None:
     return records if len(records) == len(lines) else None
 
 
-def _read_singly(
-    lines: list[str], number: int, parse: Any, source: str, report: Report
-) -> Iterator[Document]:
+def _read_singly(lines: list[str], number: int, parse: Any, source: str, report: Report) -> Iterator[Document]:
     for line, text in enumerate(lines, start=number):
         if not text.strip():
             continue
@@ -74,8 +72,7 @@ def decode_json(text: str) -> Any:
     except json.JSONDecodeError as error:
         what = error.msg.removesuffix(" at")
         raise BadLine(
-            f"expected one JSON object a line, got broken JSON: {what} at column {error.colno} of "
-            f"{shown(text.strip())}"
+            f"expected one JSON object a line, got broken JSON: {what} at column {error.colno} of {shown(text.strip())}"
         ) from None
     except RecursionError:
         raise BadLine("expected one JSON object a line, got JSON nested too deeply") from None

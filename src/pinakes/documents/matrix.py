@@ -72,9 +72,7 @@ def _dense(X: Any, name: str) -> npt.NDArray[Any]:
 
 def _dtype(dtype: np.dtype[Any], name: str) -> np.dtype[Any]:
     if dtype.kind not in "fiub":
-        raise DocumentError(
-            f"{name} must hold real numbers, got {dtype}; turn texts into numbers with TextFeatures"
-        )
+        raise DocumentError(f"{name} must hold real numbers, got {dtype}; turn texts into numbers with TextFeatures")
     return np.dtype(np.float32 if np.result_type(dtype, np.float32) == np.float32 else np.float64)
 
 

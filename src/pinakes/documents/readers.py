@@ -120,9 +120,7 @@ def read_documents(
     return _read_all(paths, format, options, Report(on_error, skipped))
 
 
-def _read_all(
-    paths: list[str], format: Format | None, options: Options, report: Report
-) -> Iterator[Document]:
+def _read_all(paths: list[str], format: Format | None, options: Options, report: Report) -> Iterator[Document]:
     n_all = 0
     for path in paths:
         n_read, n_skipped = 0, len(report.skipped)

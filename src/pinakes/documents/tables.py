@@ -110,8 +110,6 @@ def read_annif_tsv(source: Source, options: Options, report: Report) -> Iterator
             message = f"expected a text, a tab and <uri> <uri> …, got no tab: {shown(line)}"
             report.bad(message, source.name, number)
             continue
-        if options.label_separator is None:
-            labels = split_uris(uris)
-        else:
-            labels = split_labels(uris, options.label_separator)
+        separator = options.label_separator
+        labels = split_uris(uris) if separator is None else split_labels(uris, separator)
         yield Document(str(number), text, labels, None, source.name, number)

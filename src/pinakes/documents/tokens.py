@@ -129,9 +129,7 @@ def _blocks(
         try:
             terms = tokenize(text)
         except (AttributeError, TypeError):
-            raise DocumentError(
-                f"texts must be strings, got {type(text).__name__} as number {i} (from 0)"
-            ) from None
+            raise DocumentError(f"texts must be strings, got {type(text).__name__} as number {i} (from 0)") from None
         flat.extend(map(index_of, terms))
         lengths.append(len(flat) - filled)
         filled = len(flat)

@@ -53,8 +53,8 @@ def scan(
 ):  # fmt: skip
     """Look at every class of documents order[first:last]; weights are only read.
 
-    Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few classes
-    outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`. `order`
+    Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few
+    classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`. `order`
     is sorted by class, so that a row of Delta serves all documents of the class.
     """
     worst = np.empty(new_classes.shape[1], dtype=np.float64)
@@ -75,9 +75,7 @@ def scan(
             f = np.float64(delta[a] * (base + scores[a]))
             top = max(top, f)
             carried += beta[k] * f
-        found = find_violators(
-            scores, delta, base, outputs.class_of, top * (1 + 1e-6) + 1e-9, worst, new_classes[i]
-        )
+        found = find_violators(scores, delta, base, outputs.class_of, top * (1 + 1e-6) + 1e-9, worst, new_classes[i])
         if found > 0:
             top = max(top, worst[0])
         new_count[i] = found
@@ -86,7 +84,9 @@ def scan(
 
 
 @njit(cache=True, nogil=True)
-def merge_active(active_indptr, active_count, active, beta, new_count, new_classes, spare, indptr, count, merged, weight):
+def merge_active(
+    active_indptr, active_count, active, beta, new_count, new_classes, spare, indptr, count, merged, weight
+):
     """Write the active sets anew: what carries weight stays, what carries none goes, what the scan found comes in.
 
     Each document keeps `spare` free places. `indptr`, `count`, `merged` and `weight` are written.
@@ -220,9 +220,7 @@ def sweep(
             free = active_indptr[i + 1] - a_start - n_active
             found = 0
             if free > 0:
-                found = find_violators(
-                    scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free]
-                )
+                found = find_violators(scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free])
             for k in range(found):
                 active[a_start + n_active] = found_classes[k]
                 beta[a_start + n_active] = 0.0
@@ -263,20 +261,18 @@ def sweep(
             continue
         patience[i] = 0
 
-        # Q_kl = Delta_k Delta_l <Lambda(y_i) - Lambda(k), Lambda(y_i) - Lambda(l)> |x_i|^2
+        # Q_km = Delta_k Delta_m <Lambda(y_i) - Lambda(k), Lambda(y_i) - Lambda(m)> |x_i|^2
         own_own = common(outputs, outputs.v2, y_i, y_i)
         for k in range(n_active):
             shared[k] = common(outputs, outputs.v2, y_i, active[a_start + k])
         for k in range(n_active):
-            for l in range(k + 1):
-                inner = own_own - shared[k] - shared[l]
-                inner += common(outputs, outputs.v2, active[a_start + k], active[a_start + l])
-                Q[k, l] = deltas[k] * deltas[l] * inner * x_norm2[i]
-                Q[l, k] = Q[k, l]
+            for m in range(k + 1):
+                inner = own_own - shared[k] - shared[m]
+                inner += common(outputs, outputs.v2, active[a_start + k], active[a_start + m])
+                Q[k, m] = deltas[k] * deltas[m] * inner * x_norm2[i]
+                Q[m, k] = Q[k, m]
             old[k] = beta[a_start + k]
-        solve_document(
-            Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20
-        )
+        solve_document(Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20)
 
         # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
         moved = 0.0
@@ -290,8 +286,8 @@ def sweep(
                 moved += abs(step)
                 # gain = F_old d - 1/2 d Q d = (F_old + F_new) d / 2, and F_old = F_new + Q d
                 F_old = F[k]
-                for l in range(n_active):
-                    F_old += Q[k, l] * (beta[a_start + l] - old[l])
+                for m in range(n_active):
+                    F_old += Q[k, m] * (beta[a_start + m] - old[m])
                 totals[0] += 0.5 * step * (F[k] + F_old)
                 weight = step * deltas[k]
                 for p in range(outputs.path_indptr[y_i], outputs.path_indptr[y_i + 1]):

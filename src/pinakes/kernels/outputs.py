@@ -80,11 +80,11 @@ def delta_pair(outputs, y, k):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def common(outputs, values, k, l):
-    """Sum `values` over the attributes that classes k and l share."""
+def common(outputs, values, k, m):
+    """Sum `values` over the attributes that classes k and m share."""
     total = 0.0
     p, p_end = outputs.path_indptr[k], outputs.path_indptr[k + 1]
-    q, q_end = outputs.path_indptr[l], outputs.path_indptr[l + 1]
+    q, q_end = outputs.path_indptr[m], outputs.path_indptr[m + 1]
     while p < p_end and q < q_end:
         a, b = outputs.path_indices[p], outputs.path_indices[q]
         if a == b:

@@ -6,8 +6,8 @@ blocks that were ever written:
     data[start[j] + b, :] are the weights of attributes 16 * tag[start[j] + b] + (0..15),  b < length[j]
 
 in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
-is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one pool
-and move to its end when they grow; the solver gives the pools more room between calls.
+is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
+pool and move to its end when they grow; the solver gives the pools more room between calls.
 """
 
 from __future__ import annotations
@@ -73,9 +73,7 @@ def with_room(rows: Rows, room: int, tables: int) -> Rows:
     n_tables = int(rows.used[1])
     table = np.empty((n_tables + max(tables, n_tables // 2), rows.table.shape[1]), dtype=np.int32)
     table[:n_tables] = rows.table[:n_tables]
-    return rows._replace(
-        start=start, tag=tag, data=data, table=table, used=np.array([used, n_tables], dtype=np.int64)
-    )
+    return rows._replace(start=start, tag=tag, data=data, table=table, used=np.array([used, n_tables], dtype=np.int64))
 
 
 def compact(rows: Rows) -> Rows:
@@ -139,7 +137,7 @@ def find_block(rows, j, block, n_blocks):
 
 @njit(cache=True, nogil=True)
 def make_block(rows, j, block, n_blocks):
-    """Append a block of zeros to row j and give its position; changes all arrays of `rows`. The pools must have room."""
+    """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
     if length == rows.capacity[j]:
         wanted = max(1, 2 * length)

@@ -196,9 +196,7 @@ def _hierarchical(
     if average not in ("micro", "macro"):
         raise ParameterError(f"average must be 'micro' or 'macro', got {average!r}")
     if per_level and (per_document or average == "macro"):
-        raise ParameterError(
-            "per_level gives micro values: it goes neither with per_document nor with 'macro'"
-        )
+        raise ParameterError("per_level gives micro values: it goes neither with per_document nor with 'macro'")
     true, pred = (sets.closed(taxonomy) for sets in read_two(y_true, y_pred, taxonomy, labels))
     both = true.common(pred)
     if per_level:

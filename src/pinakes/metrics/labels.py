@@ -54,9 +54,7 @@ class LabelSets:
     def closed(self, taxonomy: Taxonomy) -> LabelSets:
         """Give the sets with all ancestors of their labels."""
         owner, above = members(taxonomy.ancestors, self.label)
-        return LabelSets(
-            self.n_documents, self.n_labels, np.unique(self.document[owner] * self.n_labels + above)
-        )
+        return LabelSets(self.n_documents, self.n_labels, np.unique(self.document[owner] * self.n_labels + above))
 
     def common(self, other: LabelSets) -> LabelSets:
         """Give the intersections, document by document."""
@@ -123,9 +121,7 @@ def read(y: Labels, vocabulary: Vocabulary, what: str, columns: Sequence[Any] | 
         document = np.repeat(np.arange(y.shape[0]), np.diff(y.indptr))[stored]
         return _read_indicator(y.shape, document, y.indices[stored], vocabulary, what, columns)
     if isinstance(y, str) or not hasattr(y, "__len__"):
-        raise InputError(
-            f"{what} must hold one label or one list of labels a document, got {type(y).__name__}"
-        )
+        raise InputError(f"{what} must hold one label or one list of labels a document, got {type(y).__name__}")
     if hasattr(y, "to_numpy"):  # a column of a data frame
         y = y.to_numpy()
     if len(y) == 0:
@@ -229,9 +225,7 @@ class Scores:
         for part in self.parts(self.n_documents):
             least = self.rows(np.arange(part.start, part.stop)).min(axis=1)
             if np.isnan(least).any():
-                raise InputError(
-                    f"scores must be numbers, got NaN in row {part.start + int(np.isnan(least).argmax())}"
-                )
+                raise InputError(f"scores must be numbers, got NaN in row {part.start + int(np.isnan(least).argmax())}")
 
     def parts(self, n_rows: int) -> Iterable[slice]:
         """Cut this many rows into pieces that may be made dense."""

@@ -254,9 +254,7 @@ class _Task:
         start = np.searchsorted(self.document, documents)
         sizes = self.n_seen[documents]
         owner = np.repeat(np.arange(len(documents)), sizes)
-        mark[
-            owner, self.column[np.arange(len(owner)) + np.repeat(start - (np.cumsum(sizes) - sizes), sizes)]
-        ] = True
+        mark[owner, self.column[np.arange(len(owner)) + np.repeat(start - (np.cumsum(sizes) - sizes), sizes)]] = True
         return mark
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
@@ -13,7 +13,7 @@ from pinakes.errors import LabelError, ParameterError, closest
 from pinakes.taxonomy import Taxonomy
 
 
-def resolve_taxonomy(taxonomy: Any, classes: Sequence[Any]) -> Taxonomy:
+def resolve_taxonomy(taxonomy: Any, classes: Iterable[Any]) -> Taxonomy:
     """Give the taxonomy behind an estimator's `taxonomy`: an object, a path, or None for unrelated classes."""
     if taxonomy is None:
         return Taxonomy.flat(str(k) for k in classes)
@@ -24,7 +24,7 @@ def resolve_taxonomy(taxonomy: Any, classes: Sequence[Any]) -> Taxonomy:
     raise ParameterError(f"`taxonomy` must be a Taxonomy, a path or None, got {type(taxonomy).__name__}")
 
 
-def class_nodes(taxonomy: Taxonomy, classes: Sequence[Any]) -> npt.NDArray[np.int32]:
+def class_nodes(taxonomy: Taxonomy, classes: Iterable[Any]) -> npt.NDArray[np.int32]:
     """Give the node of each class; a label is looked up by its text."""
     unknown = [str(k) for k in classes if str(k) not in taxonomy]
     if unknown:

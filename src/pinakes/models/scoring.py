@@ -50,7 +50,17 @@ class Scorer:
 
         def part(first: int, last: int) -> None:
             ranking.rank_classes(
-                X.indptr, X.indices, X.data, first, last, self.rows, self.outputs, temperature, classes, values, total
+                X.indptr,
+                X.indices,
+                X.data,
+                first,
+                last,
+                self.rows,
+                self.outputs,
+                temperature,
+                classes,
+                values,
+                total,
             )
 
         _in_threads(part, X.shape[0], n_threads)

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from pinakes.errors import ConvergenceWarning, ParameterError
-from pinakes.kernels.rows import rows_to_csr
+from pinakes.kernels.rows import rows_from_csr, rows_to_csr
 from pinakes.models import parameters
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.scoring import Ranking, Scorer
@@ -149,7 +149,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
-                f"{type(self).__name__} needs documents of at least 2 classes, got the 1 class {self.classes_[0]!r} only"
+                f"{type(self).__name__} needs at least 2 classes, got the 1 class {self.classes_[0]!r} only"
             )
         self._set_classes(resolve_taxonomy(self.taxonomy, self.classes_))
 
@@ -235,10 +235,20 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.attributes_ = class_attributes(taxonomy, self._nodes, self.node_weight)
         self._outputs = make_outputs(self.attributes_, self._loss)
 
+    def _set_weights(self, u: sparse.csr_array) -> None:
+        """Take weights v_z w_z (features by attributes) as if they had just been learnt."""
+        self._scorer = Scorer(rows_from_csr(u, len(self._outputs.v2)), self._outputs)
+        self.n_features_in_ = u.shape[0]
+
     def _check_documents(self, X: Any) -> sparse.csr_array:
         check_is_fitted(self, "classes_")
         X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, reset=False
+            self,
+            X,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            accept_large_sparse=True,
+            reset=False,
         )
         return _as_csr(X)
 

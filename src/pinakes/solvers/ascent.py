@@ -5,8 +5,8 @@ The problem (2004 paper, Eq. 24 and 25; dPhi with the sign put right):
     min 1/2 |w|^2 + sum_i C_i xi_i    s.t.  <w, dPhi_i(y)> >= 1 - xi_i / Delta(y_i, y)  for y != y_i,   xi >= 0
     max sum alpha_iy - 1/2 |w(alpha)|^2    s.t.  alpha >= 0,  sum_y alpha_iy / Delta(y_i, y) <= C_i
 
-with dPhi_i(y) = (Lambda(y_i) - Lambda(y)) (x) x_i. C sums over documents, it does not average. Written in beta = alpha /
-Delta the duality gap is a sum over documents, each part of it >= 0:
+with dPhi_i(y) = (Lambda(y_i) - Lambda(y)) (x) x_i. C sums over documents, it does not average. Written in beta =
+alpha / Delta the duality gap is a sum over documents, each part of it >= 0:
 
     P - D = sum_i [ C_i xi_i - sum_y beta_iy F_iy ],     F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>)
 
@@ -95,7 +95,13 @@ class AscentSolver:
         seed: int = 0,
         report: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.tol, self.max_iter, self.n_threads, self.seed, self.report = tol, max_iter, n_threads, seed, report
+        self.tol, self.max_iter, self.n_threads, self.seed, self.report = (
+            tol,
+            max_iter,
+            n_threads,
+            seed,
+            report,
+        )
 
     def solve(self, problem: Problem) -> SolverResult:
         """Run until the gap is small enough or `max_iter` scans were made."""
@@ -191,7 +197,7 @@ class _State:
         self.patience[fresh] = 0
 
     def sweeps(self, rng: np.random.Generator, goal: float, look: bool) -> None:
-        """Sweep until the gap, as the documents met it, is at most `goal`; with `look` the first sweep sees all classes."""
+        """Sweep until the gap, as the documents met it, is at most `goal`; `look`: the first one sees all classes."""
         n_samples = len(self.problem.y)
         few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
         for k in range(MAX_SWEEPS):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ class ClassAttributes:
     def path_sums(self, values: Floats) -> Floats:
         """Sum values given per attribute over each class's attributes."""
         owner = np.repeat(np.arange(self.n_classes), self.paths.sizes())
-        return np.bincount(owner, weights=values[self.paths.indices], minlength=self.n_classes)
+        return np.bincount(owner, weights=values[self.paths.indices], minlength=self.n_classes).astype(np.float64)
 
     def node_sums(self, values: npt.NDArray[Any]) -> Floats:
         """Sum values given per taxonomy node over each attribute's nodes."""
@@ -194,7 +195,7 @@ def node_weights(graph: _Graph, node_weight: NodeWeight, taxonomy: Taxonomy) -> 
         v2[graph.own] = 1.0 - np.bincount(owner, weights=v2[graph.paths.indices], minlength=len(sizes))
         return v2
     raise ParameterError(
-        f"`node_weight` must be one of {', '.join(NODE_WEIGHTS)} or a mapping of node ids to weights, got {node_weight!r}"
+        f"`node_weight` must be one of {', '.join(NODE_WEIGHTS)} or a mapping of ids to weights, got {node_weight!r}"
     )
 
 
@@ -283,11 +284,7 @@ class _Pruned:
             place[heads[at]] = filled + np.arange(len(at))
             owners = np.where(above[here] >= 0, place[above[here]], -1)
             cuts = np.flatnonzero(np.diff(owners, prepend=-2, append=-2)).tolist()
-            runs += [
-                (int(owners[s]), filled + s, filled + e)
-                for s, e in zip(cuts, cuts[1:], strict=False)
-                if owners[s] >= 0
-            ]
+            runs += [(int(owners[s]), filled + s, filled + e) for s, e in pairwise(cuts) if owners[s] >= 0]
             filled += len(at)
         multi = heads[several]
         return order, np.array(runs, dtype=np.int32).reshape(-1, 3), multi

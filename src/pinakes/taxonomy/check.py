@@ -77,11 +77,7 @@ def fix_source(source: Source) -> tuple[Source, list[Finding]]:
     graph = _Graph(source)
     dropped = [*_self_loops(graph), *_duplicates(graph), *_redundant(graph)]
     redundant = {(p, c) for p, c, _ in graph.redundant}
-    left = [
-        (parent, child, line)
-        for (parent, child), line in graph.first.items()
-        if (parent, child) not in redundant
-    ]
+    left = [(parent, child, line) for (parent, child), line in graph.first.items() if (parent, child) not in redundant]
     fixed = Source(source.path, left, dict(source.names), list(source.findings))
     if not any(parent == "" for parent, _ in graph.first):
         fixed.add_roots()
@@ -218,9 +214,7 @@ def _unreachable(graph: _Graph) -> Iterator[Finding]:
         lost = np.setdiff1d(np.arange(n_nodes), reached)
         shown = ", ".join(repr(graph.ids[v]) for v in lost[:SHOWN]) + (", …" if missed > SHOWN else "")
         nodes = "1 node" if missed == 1 else f"{missed} nodes"
-        message = (
-            f"{nodes} cannot be reached from any root: {shown}; they hang on a cycle or an unknown parent"
-        )
+        message = f"{nodes} cannot be reached from any root: {shown}; they hang on a cycle or an unknown parent"
         yield graph.find("error", "unreachable", message, count=missed)
 
 
@@ -236,9 +230,7 @@ def _unknown_labels(graph: _Graph, counts: Mapping[str, int], limit: int | None)
             hint = f"; it is the name of {by_name[label]!r}: label documents with ids"
         elif limit is None or k < limit:  # finding the closest takes a while
             hint = closest(label, graph.ids)
-        yield graph.find(
-            "error", "unknown-label", f"{times} the label {label!r}, which is no category{hint}", count=1
-        )
+        yield graph.find("error", "unknown-label", f"{times} the label {label!r}, which is no category{hint}", count=1)
 
 
 def _duplicates(graph: _Graph) -> Iterator[Finding]:
@@ -251,9 +243,7 @@ def _duplicates(graph: _Graph) -> Iterator[Finding]:
 
 def _redundant(graph: _Graph) -> Iterator[Finding]:
     for parent, child, way in graph.redundant:
-        message = (
-            f"{parent!r} > {child!r} says nothing new: it follows from {parent!r} > … > {way!r} > {child!r}"
-        )
+        message = f"{parent!r} > {child!r} says nothing new: it follows from {parent!r} > … > {way!r} > {child!r}"
         yield graph.find("warning", "redundant-edge", message, graph.first[parent, child])
 
 
@@ -261,9 +251,7 @@ def _roots_with_parents(graph: _Graph) -> Iterator[Finding]:
     above = {child: parent for parent, child in graph.first if parent}
     for (parent, child), line in graph.first.items():
         if not parent and child in above:
-            message = (
-                f"{child!r} is declared a root and has the parent {above[child]!r}; it is taken as no root"
-            )
+            message = f"{child!r} is declared a root and has the parent {above[child]!r}; it is taken as no root"
             yield graph.find("warning", "root-with-parent", message, line)
 
 

@@ -59,9 +59,7 @@ def read_taxonomy(
         is doubtful is told by a DataWarning. `pinakes.taxonomy.check.check_taxonomy` lists every mistake at
         once.
     """
-    source = read_source(
-        path, format=format, language=language, ids=ids, namespace=namespace, separator=separator
-    )
+    source = read_source(path, format=format, language=language, ids=ids, namespace=namespace, separator=separator)
     return source.taxonomy()
 
 
@@ -181,9 +179,7 @@ def _write_whole(target: Path, pieces: Iterator[bytes]) -> None:
         raise
 
 
-def _given(
-    options: dict[str, str | None], chosen: Format, known: tuple[str, ...], doing: str
-) -> dict[str, str]:
+def _given(options: dict[str, str | None], chosen: Format, known: tuple[str, ...], doing: str) -> dict[str, str]:
     """Keep the options that were given; one that the format does not know is a mistake."""
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:

@@ -30,9 +30,7 @@ LossSpec = Any  # "tree", "zero-one", NodeCosts, a square matrix, or a Loss
 PAIRS_AT_ONCE = 1 << 15  # keeps the merged ancestor sets of a chunk within the cache
 
 
-def members(
-    relation: Relation, nodes: npt.NDArray[Any]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+def members(relation: Relation, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """Give for many nodes all relatives, one after the other: the position in `nodes` of each, and itself."""
     starts = relation.indptr[nodes]
     sizes = relation.indptr[nodes + 1] - starts
@@ -243,9 +241,7 @@ def _numbers(nodes: npt.ArrayLike, n_nodes: int) -> npt.NDArray[np.int64]:
     return out.astype(np.int64, copy=False)
 
 
-def _alike(
-    y: npt.ArrayLike, y_hat: npt.ArrayLike, n_nodes: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _alike(y: npt.ArrayLike, y_hat: npt.ArrayLike, n_nodes: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     first, second = _numbers(y, n_nodes), _numbers(y_hat, n_nodes)
     if len(first) != len(second) and 1 not in (len(first), len(second)):
         raise ParameterError(f"y and y_hat must be equally long, got {len(first)} and {len(second)}")
@@ -313,13 +309,10 @@ def _checked_matrix(spec: Any, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64])
         matrix = np.array(spec, dtype=np.float64)
     except (TypeError, ValueError):
         kind = type(spec).__name__
-        raise ParameterError(
-            f"loss must be 'tree', 'zero-one', NodeCosts or a square matrix, got {kind}"
-        ) from None
+        raise ParameterError(f"loss must be 'tree', 'zero-one', NodeCosts or a square matrix, got {kind}") from None
     if matrix.shape != (len(nodes), len(nodes)):
         raise ParameterError(
-            f"a loss matrix needs one row and column for each of the {len(nodes)} classes, got shape "
-            f"{matrix.shape}"
+            f"a loss matrix needs one row and column for each of the {len(nodes)} classes, got shape {matrix.shape}"
         )
     right = np.eye(len(nodes), dtype=bool)
     bad = ~np.isfinite(matrix) | np.where(right, matrix != 0, matrix <= 0)

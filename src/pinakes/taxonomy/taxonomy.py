@@ -239,9 +239,7 @@ class Taxonomy:
         try:
             return self._position[node]
         except KeyError:
-            raise LabelError(
-                f"{node!r} is not in the taxonomy of {len(self)} nodes{closest(node, self.ids)}"
-            ) from None
+            raise LabelError(f"{node!r} is not in the taxonomy of {len(self)} nodes{closest(node, self.ids)}") from None
 
     def edges(self) -> npt.NDArray[np.int32]:
         """Give all edges as an array of rows (parent, child)."""
@@ -355,13 +353,9 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
         # a node's row: its parents' sets, one after the other; what stands there twice counts once
         direct = parents.indices[parents.indptr[start] : parents.indptr[end]].astype(np.int64)
         sizes = indptr[direct + 1] - indptr[direct]
-        ends = np.concatenate([[0], np.cumsum(sizes)])[
-            parents.indptr[start : end + 1] - parents.indptr[start]
-        ]
+        ends = np.concatenate([[0], np.cumsum(sizes)])[parents.indptr[start : end + 1] - parents.indptr[start]]
         inherited = flat[_spread(indptr[direct], sizes)]
-        above = csr_array(
-            (np.ones(len(inherited), dtype=bool), inherited, ends), shape=(end - start, n_nodes)
-        )
+        above = csr_array((np.ones(len(inherited), dtype=bool), inherited, ends), shape=(end - start, n_nodes))
         above.sum_duplicates()
         filled += above.nnz + end - start
         if filled > len(flat):

@@ -69,9 +69,7 @@ FORMATS = {
 def find_format(name: str) -> Format:
     """Give the format of this name."""
     if name not in FORMATS:
-        raise ParameterError(
-            f"format must be one of {', '.join(FORMATS)}, got {name!r}{closest(name, FORMATS)}"
-        )
+        raise ParameterError(f"format must be one of {', '.join(FORMATS)}, got {name!r}{closest(name, FORMATS)}")
     return FORMATS[name]
 
 
@@ -112,9 +110,7 @@ def _tell_from_text(text: str) -> str | None:
         return None
     if re.search(r"^(format-version:|\[Term\])", start, re.MULTILINE):
         return "obo"
-    if re.match(
-        r"\s*(<\?xml|<\w+:RDF|<!--|@prefix\s|@base\s|PREFIX\s|BASE\s|<\w+:[^>]*>\s)", start, re.IGNORECASE
-    ):
+    if re.match(r"\s*(<\?xml|<\w+:RDF|<!--|@prefix\s|@base\s|PREFIX\s|BASE\s|<\w+:[^>]*>\s)", start, re.IGNORECASE):
         return "skos"
     if start.lstrip().startswith(("{", "[")):
         return "skos" if _is_json_ld(text) else "json"

@@ -20,9 +20,7 @@ def read_children(text: str, path: str) -> Source:
         if not parent and not children:
             continue
         if not parent or "" in children:
-            message = (
-                f"expected a parent and its children divided by single tabs, got an empty field: {raw[:60]!r}"
-            )
+            message = f"expected a parent and its children divided by single tabs, got an empty field: {raw[:60]!r}"
             source.report("error", "bad-line", message, line)
             continue
         source.edges += [(parent, child, line) for child in children]

@@ -87,9 +87,7 @@ def _id(value: Any, path: str) -> str:
 def write_json(taxonomy: Taxonomy) -> Iterator[str]:
     """Write a list of objects; a node with several parents is written out once, elsewhere only its id."""
     if taxonomy.depth > DEEPEST:
-        raise TaxonomyError(
-            f"a JSON tree can be at most {DEEPEST} levels deep, this one has {taxonomy.depth}; use TSV"
-        )
+        raise TaxonomyError(f"a JSON tree can be at most {DEEPEST} levels deep, this one has {taxonomy.depth}; use TSV")
     written: set[int] = set()
 
     def node(v: int, indent: str) -> Iterator[str]:

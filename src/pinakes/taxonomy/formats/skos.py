@@ -56,9 +56,7 @@ def read_skos(text: str, path: str, *, language: str | None = None, ids: str = "
         elif narrow in concepts or wide in concepts:
             stranger = wide if narrow in concepts else narrow
             gone = "is deprecated" if stranger in retired else "is not in the file"
-            message = (
-                f"{str(narrow)!r} is below {str(wide)!r}, but {str(stranger)!r} {gone}; this edge is left out"
-            )
+            message = f"{str(narrow)!r} is below {str(wide)!r}, but {str(stranger)!r} {gone}; this edge is left out"
             source.report("warning", "dropped-edge", message)
     tops = set(graph.subjects(SKOS.topConceptOf)) | set(graph.objects(None, SKOS.hasTopConcept))
     placed = {child for parent, child in edges if parent != child}

@@ -76,9 +76,7 @@ class Source:
     names: dict[str, str] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
-    def report(
-        self, severity: Severity, kind: str, message: str, line: int | None = None, count: int = 1
-    ) -> None:
+    def report(self, severity: Severity, kind: str, message: str, line: int | None = None, count: int = 1) -> None:
         """Note a finding about this file."""
         self.findings.append(Finding(severity, kind, message, self.path, line or None, count))
 

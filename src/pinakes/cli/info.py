@@ -1,0 +1,69 @@
+"""`pinakes info`: what is inside a model file."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import click
+
+from pinakes.cli.console import write_table
+from pinakes.cli.options import output_format
+
+
+@click.command("info", epilog="Example: pinakes info model.pinakes --format table")
+@click.argument("model", metavar="MODEL")
+@output_format(["json", "table"])
+def command(model: str, output: str) -> None:
+    """Show what is inside a model file: method, settings, taxonomy, features, and how training went."""
+    from pinakes.cli.models import load_classifier
+
+    result = describe(load_classifier(model), model)
+    if output == "json":
+        json.dump(result, sys.stdout, indent=2, ensure_ascii=False)
+        sys.stdout.write("\n")
+        return
+    rows = []
+    for part, values in result.items():
+        if isinstance(values, dict):
+            rows += [(f"{part}.{name}", value) for name, value in values.items()]
+        else:
+            rows.append((part, values))
+    write_table(["", "value"], rows)
+
+
+def describe(classifier: Any, path: str) -> dict[str, Any]:
+    """Gather what people ask of a model file."""
+    model = classifier.model
+    taxonomy = model.taxonomy_
+    settings = {name: v for name, v in model.get_params().items() if name not in ("taxonomy", "n_jobs", "random_state")}
+    return {
+        "file": path,
+        "bytes": os.path.getsize(path),
+        "method": type(model).__name__,
+        "documents": classifier.kind,
+        "settings": {name: v if isinstance(v, str | int | float) else type(v).__name__ for name, v in settings.items()},
+        "taxonomy": {
+            "nodes": len(taxonomy),
+            "leaves": len(taxonomy.leaves),
+            "roots": len(taxonomy.roots),
+            "depth": taxonomy.depth,
+            "shape": "tree" if taxonomy.is_tree else "lattice",
+        },
+        "classes": len(model.classes_),
+        "features": {
+            "columns": model.n_features_in_,
+            **({} if classifier.features is None else classifier.features.to_state()[0]),
+        },
+        "weights": int(model.weights_.nnz),
+        "temperature": classifier.temperature,
+        "training": {
+            "primal_objective": model.primal_objective_,
+            "dual_objective": model.dual_objective_,
+            "gap": model.gap_,
+            "scans": model.n_iter_,
+            **classifier.summary,
+        },
+    }

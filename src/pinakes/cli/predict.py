@@ -1,0 +1,87 @@
+"""`pinakes predict`: ranked categories for new documents, a line each."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from pinakes.cli.console import Steps, plain_warnings, write_table
+from pinakes.cli.options import document_options, output_format, reading
+
+AT_ONCE = 2000  # documents read, ranked and written at a time
+
+
+@click.command(
+    "predict",
+    epilog="Example: pinakes predict model.pinakes new.jsonl --top 3 > answers.jsonl",
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
+@click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Categories a document.")
+@click.option("--jobs", type=int, help="Threads; all cores if not given.")
+@output_format(["jsonl", "csv", "table"])
+@document_options
+def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, output: str, **options: Any) -> None:
+    """Rank the categories of new documents.
+
+    Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
+    first. A document without a known word is answered too, with a low confidence.
+    """
+    docs_options = reading(options)
+    with plain_warnings(), Steps("loading") as steps:
+        from pinakes.cli.corpus import tell_skipped
+        from pinakes.cli.models import load_classifier
+        from pinakes.documents import Corpus, read_documents
+
+        classifier = load_classifier(model, jobs)
+        skipped: list[Any] = []
+        documents = steps.count(read_documents(docs, skipped=skipped, **docs_options), "documents")
+
+        def answers() -> Iterator[tuple[str, list[Any]]]:
+            steps.start("predicting")
+            while batch := list(itertools.islice(documents, AT_ONCE)):
+                width = None if classifier.features else classifier.model.n_features_in_
+                corpus = Corpus.from_documents(batch, n_features=width)
+                yield from zip(corpus.ids, classifier.rank(corpus, top), strict=True)
+
+        WRITERS[output](answers())
+        tell_skipped(Corpus([], [], None, [], [], [], skipped))
+
+
+def _write_lines(answers: Iterator[tuple[str, list[Any]]]) -> None:
+    for id, ranked in answers:
+        line = {"id": id, "labels": [answer.to_dict() for answer in ranked]}
+        sys.stdout.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _write_csv(answers: Iterator[tuple[str, list[Any]]]) -> None:
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(["id", "rank", "label", "name", "path", "score", "confidence"])
+    for id, ranked in answers:
+        for rank, answer in enumerate(ranked, start=1):
+            path = " > ".join(answer.path)
+            out.writerow([id, rank, answer.label, answer.name, path, f"{answer.score:.6g}", f"{answer.confidence:.6g}"])
+
+
+def _write_table(answers: Iterator[tuple[str, list[Any]]]) -> None:
+    rows = [
+        (
+            id if rank == 0 else "",
+            answer.label,
+            " > ".join(answer.path),
+            f"{answer.score:.3f}",
+            f"{answer.confidence:.0%}",
+        )
+        for id, ranked in answers
+        for rank, answer in enumerate(ranked)
+    ]
+    write_table(["id", "label", "path", "score", "confidence"], rows, numbers=["score", "confidence"])
+
+
+WRITERS = {"jsonl": _write_lines, "csv": _write_csv, "table": _write_table}

@@ -1,0 +1,145 @@
+"""`pinakes train`: labelled documents and a taxonomy in, a model file out."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from pinakes.cli.console import GapBar, Steps, plain_warnings, say
+from pinakes.cli.options import Number, check_target, document_options, reading
+
+LOSSES = ["tree", "zero-one"]
+NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
+
+
+@click.command(
+    "train",
+    epilog="Example: pinakes train docs.jsonl --taxonomy taxonomy.tsv --out model.pinakes",
+)
+@click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
+@click.option("--taxonomy", "-t", required=True, metavar="FILE", help="The taxonomy that the labels come from.")
+@click.option("--out", "-o", required=True, metavar="FILE", help="The model file to write.")
+@click.option("--method", type=click.Choice(["svm"]), default="svm", show_default=True, help="What to learn with.")
+@click.option("--C", "C", type=Number(), default=1.0, show_default=True, help="What a margin violation costs.")
+@click.option("--loss", type=click.Choice(LOSSES), default="tree", show_default=True, help="What a mistake costs.")
+@click.option(
+    "--node-weight",
+    type=click.Choice(NODE_WEIGHTS),
+    default="normalized",
+    show_default=True,
+    help="How strongly nodes are shared; flat ignores the taxonomy.",
+)
+@click.option("--tol", type=Number(), default=0.01, show_default=True, help="Relative duality gap to stop at.")
+@click.option("--max-iter", type=int, default=1000, show_default=True, help="Most full scans.")
+@click.option(
+    "--labels",
+    "several",
+    type=click.Choice(["error", "first"]),
+    default="error",
+    show_default=True,
+    help="A document with several labels: refuse it, or take the first.",
+)
+@click.option("--ngrams", type=click.IntRange(1, 5), default=1, show_default=True, help="Longest run of words.")
+@click.option("--min-df", type=Number(), default=2, show_default=True, help="Documents a word must stand in.")
+@click.option("--max-features", type=int, help="Keep only so many words, the most frequent.")
+@click.option("--hashing", type=int, metavar="BUCKETS", help="Number words by hash; keeps no vocabulary.")
+@click.option("--taxonomy-format", metavar="FORMAT", help="tsv, csv, json, paths, taxonomy, skos or obo.")
+@click.option("--language", metavar="CODE", help="Language of the names of a SKOS vocabulary.")
+@click.option("--jobs", type=int, help="Threads; all cores if not given.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the order of documents.")
+@document_options
+def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
+    """Learn a model from labelled documents and a taxonomy.
+
+    DOCS are files of documents with an id, a text and labels: JSON lines, CSV, TSV, Annif's formats, LIBSVM vectors, a
+    folder of texts, or Parquet; plain, gz, xz or zst; - is standard input.
+    """
+    check_target(out)
+    docs_options = reading(options)
+    started = time.perf_counter()
+    with plain_warnings(), Steps("reading") as steps:
+        from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
+        from pinakes.taxonomy import Taxonomy
+
+        taxonomy_options = {"format": options.pop("taxonomy_format"), "language": options.pop("language")}
+        source = options.pop("taxonomy")
+        taxonomy = Taxonomy.load(source, **taxonomy_options)
+        corpus = read_corpus(docs, docs_options, steps)
+        corpus = check_labels(corpus, taxonomy, docs_options["on_error"])
+        labels = corpus.single_labels(several=options["several"])
+        read = time.perf_counter()
+
+        steps.start("features")
+        classifier = make_classifier(taxonomy, vectors=corpus.X is not None, **options)
+        classifier.fit(
+            corpus.X if corpus.X is not None else steps.count(corpus.texts or [], "texts"),
+            labels,
+            report=_Reporter(steps, classifier.model.tol, len(corpus)),
+        )
+        model = classifier.model
+        classifier.summary = {
+            "documents": len(corpus),
+            "skipped": len(corpus.skipped),
+            "classes": len(model.classes_),
+            "features": model.n_features_in_,
+            "nodes": len(taxonomy),
+            "primal_objective": model.primal_objective_,
+            "gap": model.gap_,
+            "scans": model.n_iter_,
+            "seconds_reading": round(read - started, 3),
+            "seconds_training": round(model.history_[-1].seconds, 3),
+            "seconds": round(time.perf_counter() - started, 3),
+        }
+        steps.start("writing")
+        from pinakes.storage import save
+
+        save(classifier, out)
+        tell_skipped(corpus)
+    say(
+        f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
+        f"gap {model.gap_:.2%} after {model.n_iter_} scans; reading {read - started:.1f} s, "
+        f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s"
+    )
+
+
+def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:
+    """Put features and model together from the options of the command line."""
+    from pinakes.decisions import Classifier
+    from pinakes.documents import TextFeatures
+    from pinakes.models import TaxonomySVC
+
+    min_df = options["min_df"]
+    features = None
+    if not vectors:
+        features = TextFeatures(
+            ngrams=(1, options["ngrams"]),
+            min_df=int(min_df) if float(min_df).is_integer() and min_df >= 1 else min_df,
+            max_features=options["max_features"],
+            hashing=options["hashing"],
+        )
+    model = TaxonomySVC(
+        taxonomy,
+        C=options["C"],
+        loss=options["loss"],
+        node_weight=options["node_weight"],
+        tol=options["tol"],
+        max_iter=options["max_iter"],
+        n_jobs=options["jobs"],
+        random_state=options["seed"],
+    )
+    return Classifier(model, features)
+
+
+class _Reporter:
+    """Shows the training step from its first report on."""
+
+    def __init__(self, steps: Steps, tol: float, n_documents: int) -> None:
+        self.steps, self.bar, self.begun = steps, GapBar(steps, tol, n_documents), False
+
+    def __call__(self, progress: Any) -> None:
+        if not self.begun:
+            self.steps.start("training")
+            self.begun = True
+        self.bar(progress)

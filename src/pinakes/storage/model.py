@@ -1,0 +1,267 @@
+"""Models as files: what goes into the bundle, and every check on the way back.
+
+A file holds the taxonomy, the classes, the weights, the features with their vocabulary, the settings, and how the
+training went. Weights are stored by taxonomy node, not by the internal numbering of attributes: column k of the weight
+matrix belongs to taxonomy node ``columns[k]``, or, where that is negative, to class ``-columns[k] - 1`` alone. The dual
+variables are not stored.
+"""
+
+from __future__ import annotations
+
+import datetime
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from pinakes import __version__
+from pinakes.decisions import Classifier
+from pinakes.documents import TextFeatures
+from pinakes.errors import InputError, ModelFileError, ParameterError
+from pinakes.models import TaxonomySVC
+from pinakes.solvers.ascent import Progress
+from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
+from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
+from pinakes.taxonomy import Taxonomy
+from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
+from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
+
+KIND = "classifier"
+VERSION = 1
+Path = str | PathLike[str]
+
+
+def save(model: Classifier | TaxonomySVC, path: Path) -> None:
+    """Write a fitted model to one file; an old file at `path` stays whole until the new one is complete.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from pinakes import TaxonomySVC, load, save
+    >>> m = TaxonomySVC().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+    >>> file = os.path.join(tempfile.mkdtemp(), "m.pinakes")
+    >>> save(m, file)
+    >>> load(file).predict([[0.0, 1.0]]).tolist()
+    ['b']
+    """
+    classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
+    if not isinstance(classifier.model, TaxonomySVC) or not hasattr(classifier.model, "classes_"):
+        raise ParameterError(f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}")
+    header: dict[str, Any] = {
+        "kind": KIND,
+        "version": VERSION,
+        "pinakes": __version__,
+        "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "wrapped": isinstance(model, Classifier),
+        "temperature": classifier.temperature,
+        "summary": classifier.summary,
+        "features": None,
+    }
+    tensors: Tensors = {}
+    if classifier.features is not None:
+        header["features"], arrays = classifier.features.to_state()
+        tensors |= {f"features.{name}": values for name, values in arrays.items()}
+    header["model"], arrays = _svc_state(classifier.model)
+    write_bundle(path, header, tensors | arrays)
+
+
+def load(path: Path) -> Classifier | TaxonomySVC:
+    """Read a model from a file; what is damaged, inconsistent or too new is refused with a ModelFileError.
+
+    Gives what was saved: a Classifier, or the bare estimator.
+    """
+    header, tensors = read_bundle(path, kind=KIND, newest=VERSION)
+    fields = Fields(header, path)
+    try:
+        model = _svc_from_state(fields.fields("model"), tensors)
+        features = None
+        if header.get("features") is not None:
+            arrays = {name.removeprefix("features."): v for name, v in tensors.items() if name.startswith("features.")}
+            features = TextFeatures.from_state(fields.mapping("features"), arrays)
+    except ModelFileError as error:
+        message = str(error)
+        raise ModelFileError(message if message.startswith(fspath(path)) else f"{fspath(path)}: {message}") from None
+    except InputError as error:
+        raise ModelFileError(f"{fspath(path)}: the model is inconsistent: {error}; train it again") from None
+    if features is not None and len(features.idf_) != model.n_features_in_:
+        raise ModelFileError(
+            f"{fspath(path)}: the features make {len(features.idf_)} columns and the weights have "
+            f"{model.n_features_in_}; train the model again"
+        )
+    if not fields.boolean("wrapped"):
+        return model
+    temperature = fields.number("temperature", minimum=1e-6)
+    return Classifier(model, features, temperature, fields.mapping("summary"))
+
+
+# -- TaxonomySVC -------------------------------------------------------------------------------------------
+
+
+def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
+    taxonomy, attributes = model.taxonomy_, model.attributes_
+    kind = model.classes_.dtype.kind
+    if kind not in "iuUO":
+        raise ParameterError(f"labels must be texts or whole numbers to be stored, got {model.classes_.dtype}")
+    settings = {name: getattr(model, name) for name in ("C", "tol", "max_iter", "solver", "kernel")}
+    settings = {name: v.item() if isinstance(v, np.generic) else v for name, v in settings.items()}
+    loss, tensors = _loss_state(model._loss)
+    node_weight = model.node_weight if isinstance(model.node_weight, str) else dict(model.node_weight)
+    weights = model.weights_
+    ids, id_offsets = pack_texts(taxonomy.ids)
+    names, name_offsets = pack_texts(taxonomy.names)
+    header = {
+        **settings,
+        "loss": loss,
+        "node_weight": node_weight,
+        "labels": "integer" if kind in "iu" else "text",
+        "n_iter": model.n_iter_,
+        "history": [[p.n_iter, p.p_obj, p.d_obj, p.gap, p.seconds] for p in model.history_],
+    }
+    return header, tensors | {
+        "taxonomy.ids": ids,
+        "taxonomy.id_offsets": id_offsets,
+        "taxonomy.names": names,
+        "taxonomy.name_offsets": name_offsets,
+        "taxonomy.edges": taxonomy.edges(),
+        "classes": attributes.class_node,
+        "columns": _columns(attributes),
+        "weights.data": weights.data,
+        "weights.indices": weights.indices.astype(np.int32),
+        "weights.indptr": weights.indptr.astype(np.int64),
+    }
+
+
+def _columns(attributes: ClassAttributes) -> npt.NDArray[np.int32]:
+    columns = np.full(attributes.n_attributes, np.iinfo(np.int32).min, dtype=np.int32)
+    inside = np.flatnonzero(attributes.node_attribute >= 0)[::-1]  # of joined nodes the highest one stays
+    columns[attributes.node_attribute[inside]] = inside
+    columns[attributes.own] = -1 - np.arange(attributes.n_classes)
+    return columns
+
+
+def _loss_state(loss: Loss) -> tuple[str, Tensors]:
+    if isinstance(loss, MatrixLoss):
+        return "matrix", {"loss.matrix": loss.matrix, "loss.classes": loss.classes.astype(np.int64)}
+    if not isinstance(loss, NodeLoss):
+        return "zero-one", {}
+    if (loss.miss == 0.5).all() and (loss.false == 0.5).all():
+        return "tree", {}
+    return "costs", {"loss.miss": loss.miss, "loss.false": loss.false}
+
+
+def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
+    where = fields.path
+    taxonomy = _read_taxonomy(tensors, where)
+    n_nodes = len(taxonomy)
+    nodes = take(tensors, "classes", np.int32, [None], where)
+    n_classes = len(nodes)
+    if n_classes < 2 or nodes.min() < 0 or nodes.max() >= n_nodes or len(np.unique(nodes)) < n_classes:
+        raise ModelFileError(f"{where}: the classes must be two or more different nodes of the taxonomy")
+    model = TaxonomySVC(
+        taxonomy,
+        C=fields.number("C", minimum=0),
+        loss=_read_loss(fields, tensors, taxonomy),
+        node_weight=_read_node_weight(fields),
+        tol=fields.number("tol", minimum=0),
+        max_iter=fields.integer("max_iter", minimum=1),
+        solver=fields.text("solver"),
+        kernel=fields.text("kernel"),
+    )
+    model.classes_ = _read_labels(fields, taxonomy, nodes)
+    model._set_classes(taxonomy)
+    model._set_weights(_read_weights(tensors, model.attributes_, n_nodes, where))
+    model.history_ = _read_history(fields)
+    last = model.history_[-1]
+    model.primal_objective_, model.dual_objective_, model.gap_ = last.p_obj, last.d_obj, last.gap
+    model.n_iter_ = fields.integer("n_iter", minimum=1)
+    return model
+
+
+def _read_taxonomy(tensors: Tensors, where: str) -> Taxonomy:
+    ids, names = (
+        unpack_texts(
+            take(tensors, f"taxonomy.{what}s", np.uint8, [None], where),
+            take(tensors, f"taxonomy.{what}_offsets", np.int64, [None], where),
+            f"taxonomy.{what}s",
+            where,
+        )
+        for what in ("id", "name")
+    )
+    if len(ids) != len(names):
+        raise ModelFileError(f"{where}: the taxonomy has {len(ids)} ids and {len(names)} names; train the model again")
+    edges = take(tensors, "taxonomy.edges", np.int32, [None, 2], where)
+    taxonomy = Taxonomy(ids, edges, dict(zip(ids, names, strict=True)))
+    if list(taxonomy.ids) != ids:
+        raise ModelFileError(f"{where}: the taxonomy's nodes are not ordered from top to bottom; train the model again")
+    return taxonomy
+
+
+def _read_labels(fields: Fields, taxonomy: Taxonomy, nodes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+    texts = [taxonomy.ids[v] for v in nodes]
+    if fields.text("labels", choices=["text", "integer"]) == "integer":
+        try:
+            labels = np.array([int(text) for text in texts], dtype=np.int64)
+        except (ValueError, OverflowError):
+            raise ModelFileError(f"{fields.path}: the classes must be whole numbers, and are not") from None
+    else:
+        labels = np.array(texts)
+    if not (labels[1:] > labels[:-1]).all():
+        raise ModelFileError(f"{fields.path}: the classes are not in ascending order; train the model again")
+    return labels
+
+
+def _read_loss(fields: Fields, tensors: Tensors, taxonomy: Taxonomy) -> Any:
+    kind = fields.text("loss", choices=["tree", "zero-one", "costs", "matrix"])
+    if kind == "costs":
+        miss = take(tensors, "loss.miss", np.float64, [len(taxonomy)], fields.path)
+        false = take(tensors, "loss.false", np.float64, [len(taxonomy)], fields.path)
+        for costs in (miss, false):
+            if not (np.isfinite(costs).all() and (costs >= 0).all()):
+                raise ModelFileError(f"{fields.path}: costs of nodes must be finite and >= 0; train the model again")
+        return NodeLoss(taxonomy, miss, false)
+    if kind == "matrix":
+        classes = take(tensors, "loss.classes", np.int64, [None], fields.path)
+        matrix = take(tensors, "loss.matrix", np.float64, [len(classes), len(classes)], fields.path)
+        inside = len(classes) and classes.min() >= 0 and classes.max() < len(taxonomy)
+        if not inside or not np.isfinite(matrix).all():
+            raise ModelFileError(f"{fields.path}: the loss matrix is not finite, or of nodes that are not there")
+        return MatrixLoss(taxonomy, matrix, classes)
+    return kind
+
+
+def _read_node_weight(fields: Fields) -> Any:
+    if isinstance(fields.values.get("node_weight"), dict):
+        return fields.mapping("node_weight")
+    return fields.text("node_weight", choices=list(NODE_WEIGHTS))
+
+
+def _read_weights(tensors: Tensors, attributes: ClassAttributes, n_nodes: int, where: str) -> sparse.csr_array:
+    """Read the weights and renumber their columns from nodes to attributes."""
+    columns = take(tensors, "columns", np.int32, [None], where)
+    if len(columns) and (columns.min() < -attributes.n_classes or columns.max() >= n_nodes):
+        raise ModelFileError(f"{where}: the weights have columns for nodes that are not there; train the model again")
+    attribute = np.where(
+        columns < 0,
+        attributes.own[np.where(columns < 0, -1 - columns, 0)],
+        attributes.node_attribute[np.where(columns < 0, 0, columns)],
+    )
+    if (attribute < 0).any():
+        raise ModelFileError(f"{where}: the weights have a column for a node above no class; train the model again")
+    indptr = take(tensors, "weights.indptr", np.int64, [None], where)
+    indices = take(tensors, "weights.indices", np.int32, [None], where)
+    kind = np.float64 if tensors.get("weights.data", indptr).dtype == np.float64 else np.float32
+    data = take(tensors, "weights.data", kind, [None], where)
+    n_features = len(indptr) - 1
+    check_csr(indptr, indices, data, n_features, len(columns), "weights", where)
+    shape = (n_features, attributes.n_attributes)
+    return sparse.csr_array((data, attribute[indices].astype(np.int32), indptr), shape=shape)
+
+
+def _read_history(fields: Fields) -> tuple[Progress, ...]:
+    rows = fields.values.get("history")
+    good = isinstance(rows, list) and rows and all(isinstance(row, list) and len(row) == 5 for row in rows)
+    if not good or not all(isinstance(v, int | float) for row in rows for v in row):  # type: ignore[union-attr]
+        raise ModelFileError(f"{fields.path}: the history of the training must be rows of five numbers")
+    return tuple(Progress(int(row[0]), *map(float, row[1:])) for row in rows)  # type: ignore[union-attr]
