@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from pinakes.cli.options import as_options
 from pinakes.errors import PinakesWarning
 
 if TYPE_CHECKING:
@@ -22,15 +23,25 @@ def say(message: str) -> None:
     click.echo(message, err=True)
 
 
+def one_line(message: str) -> str:
+    """Put a message on one line, without signs that a terminal would obey.
+
+    >>> one_line("two\\nlines, \\x1b[31m red")
+    'two lines, \\\\x1b[31m red'
+    """
+    text = " ".join(message.split())
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+
+
 @contextmanager
 def plain_warnings() -> Iterator[None]:
-    """Show our warnings as one line on stderr each, and leave others as they are."""
+    """Show our warnings as one line on stderr each; those of libraries only to who asked for them (python -W)."""
     show = warnings.showwarning
 
     def line(message: Any, category: Any, filename: str, lineno: int, *rest: Any) -> None:
         if issubclass(category, PinakesWarning):
-            say(f"pinakes: warning: {' '.join(str(message).split())}")
-        else:
+            say(f"pinakes: warning: {one_line(as_options(str(message)))}")
+        elif sys.warnoptions:
             show(message, category, filename, lineno, *rest)
 
     with warnings.catch_warnings():
@@ -46,8 +57,8 @@ class Steps:
     ...     steps.update("12 documents")
     """
 
-    def __init__(self, first: str, terminal: bool | None = None) -> None:
-        self.shown = sys.stderr.isatty() if terminal is None else terminal
+    def __init__(self, first: str, terminal: bool = True) -> None:
+        self.shown = terminal and sys.stderr.isatty()
         self.first = first
 
     def __enter__(self) -> Steps:
@@ -63,14 +74,20 @@ class Steps:
                 TextColumn("{task.fields[detail]}"),
                 console=Console(stderr=True),
                 transient=True,
+                redirect_stdout=False,  # data stay on stdout
             )
             self._bar.start()
             self._task = self._bar.add_task(self.first, total=None, detail="")
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take the bar away, for good."""
         if self.shown:
             self._bar.stop()
+            self.shown = False
 
     def start(self, step: str, detail: str = "") -> None:
         """Go on to another step, whose length is not known."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pinakes.cli.console import Steps, say
+from pinakes.cli.console import Steps, one_line, say
 from pinakes.documents import Corpus, read_documents
 from pinakes.documents.document import Skipped
 from pinakes.errors import DocumentError, LabelError, closest
@@ -26,35 +26,38 @@ def check_labels(corpus: Corpus, taxonomy: Taxonomy, on_error: str) -> Corpus:
     """Refuse, or leave out under on_error "skip", documents without labels or with labels the taxonomy lacks."""
     kept = []
     for i, labels in enumerate(corpus.labels):
-        where = {"source": corpus.sources[i], "line": corpus.lines[i]}
-        try:
-            if not labels:
-                raise DocumentError(
-                    "expected a document with labels, got none; name their key or column with --label-column, or pass "
-                    "over such documents with --on-error skip",
-                    **where,  # type: ignore[arg-type]
-                )
-            for label in labels:
-                if label not in taxonomy:
-                    raise LabelError(
-                        f"the label {label!r} is not in the taxonomy of {len(taxonomy)} nodes"
-                        f"{closest(label, taxonomy.ids)}; add it there, or pass over such documents: --on-error skip",
-                        **where,  # type: ignore[arg-type]
-                    )
+        source, line = corpus.sources[i], corpus.lines[i]
+        unknown = next((label for label in labels if label not in taxonomy), None)
+        if labels and unknown is None:
             kept.append(i)
-        except (DocumentError, LabelError) as error:
-            if on_error != "skip":
-                raise
-            message = str(error).removeprefix(f"{corpus.sources[i]}:{corpus.lines[i]}: ").split(";")[0]
-            corpus.skipped.append(Skipped(corpus.sources[i], corpus.lines[i], message))
+        elif on_error == "skip":
+            why = f"the label {unknown!r} is not in the taxonomy" if labels else "no label"
+            corpus.skipped.append(Skipped(source, line, why))
+        elif unknown is None:
+            raise DocumentError(
+                "expected a document with labels, got none; name their key or column with --label-column, or pass "
+                "over such documents with --on-error skip",
+                source=source,
+                line=line,
+            )
+        else:
+            raise LabelError(
+                f"the label {unknown!r} is not in the taxonomy of {len(taxonomy)} nodes"
+                f"{closest(unknown, taxonomy.ids)}; add it there, or pass over such documents: --on-error skip",
+                source=source,
+                line=line,
+            )
     if not kept:
-        raise DocumentError("no document is left: none has a label that the taxonomy knows")
+        raise DocumentError(
+            f"no document is left of {len(corpus):,}: none has a label that the taxonomy knows; is it the right one?"
+        )
     return corpus if len(kept) == len(corpus) else corpus.take(kept)
 
 
-def tell_skipped(corpus: Corpus) -> None:
+def tell_skipped(skipped: list[Skipped]) -> None:
     """Say which documents were passed over: the first few one by one, then how many more."""
-    for item in corpus.skipped[:SHOWN]:
-        say(f"skipped {item.source}:{item.line}: {item.message}")
-    if len(corpus.skipped) > SHOWN:
-        say(f"skipped {len(corpus.skipped) - SHOWN:,} more documents ({len(corpus.skipped):,} in all)")
+    for item in skipped[:SHOWN]:
+        where = f"{item.source}:{item.line}" if item.line else item.source
+        say(f"pinakes: skipped {one_line(f'{where}: {item.message}')}")
+    if len(skipped) > SHOWN:
+        say(f"pinakes: skipped {len(skipped) - SHOWN:,} more ({len(skipped):,} in all)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 import textwrap
 import time
@@ -12,7 +11,8 @@ from typing import Any
 
 import click
 
-from pinakes.cli.console import GapBar, Steps, plain_warnings
+from pinakes.cli.console import GapBar, Steps
+from pinakes.cli.options import Verb, check_target, example
 
 C = 1.0
 NEXT = """
@@ -29,7 +29,7 @@ or go on with this one:
 """
 
 
-@click.command("demo", epilog='Example: pinakes demo "a chair for two cats" "a cheese made of oats"')
+@click.command("demo", cls=Verb, epilog=example('pinakes demo "a chair for two cats" "a cheese made of oats"'))
 @click.argument("descriptions", nargs=-1, metavar="[DESCRIPTION]...")
 @click.option("--out", metavar="FILE", help="Where to keep the model.  [default: a temporary folder]")
 def command(descriptions: tuple[str, ...], out: str | None) -> None:
@@ -38,6 +38,9 @@ def command(descriptions: tuple[str, ...], out: str | None) -> None:
     Learns from some thousand WordNet glosses that come along, compares the joint model with a flat one and with always
     giving the most frequent answer, and then classifies descriptions that are in no dictionary: yours, or some of ours.
     """
+    path = Path(out) if out is not None else Path(tempfile.gettempdir()) / "pinakes-demo.pinakes"
+    check_target(out if out is not None else str(path))
+
     from pinakes.datasets import DESCRIPTIONS, load_wordnet_sample
     from pinakes.decisions import Classifier
     from pinakes.documents import TextFeatures
@@ -60,18 +63,17 @@ def command(descriptions: tuple[str, ...], out: str | None) -> None:
         )
     ]
     classifier: Any = None
-    with plain_warnings():
-        for name, node_weight, loss in (
-            ("flat SVM (the taxonomy ignored)", "flat", "zero-one"),
-            ("Pinakes (learnt jointly)", "normalized", "tree"),
-        ):
-            with Steps("training") as steps:
-                model = TaxonomySVC(taxonomy, C=C, node_weight=node_weight, loss=loss)
-                classifier = Classifier(model, TextFeatures(ngrams=(1, 2)))
-                started = time.perf_counter()
-                classifier.fit(train.texts, labels, report=GapBar(steps, 0.01, len(train)))
-                seconds = f"{time.perf_counter() - started:.1f} s"
-            rows.append((name, *_measures([str(k) for k in classifier.predict(test)], test, taxonomy), seconds))
+    for name, node_weight, loss in (
+        ("flat SVM (the taxonomy ignored)", "flat", "zero-one"),
+        ("Pinakes (learnt jointly)", "normalized", "tree"),
+    ):
+        with Steps("training") as steps:
+            model = TaxonomySVC(taxonomy, C=C, node_weight=node_weight, loss=loss)
+            classifier = Classifier(model, TextFeatures(ngrams=(1, 2)))
+            started = time.perf_counter()
+            classifier.fit(train.texts, labels, report=GapBar(steps, 0.01, len(train)))
+            seconds = f"{time.perf_counter() - started:.1f} s"
+        rows.append((name, *_measures([str(k) for k in classifier.predict(test)], test, taxonomy), seconds))
     echo(f"  {'':32} {'accuracy':>9} {'parent acc.':>12} {'Delta-loss':>11} {'time':>7}")
     for name, accuracy, parent_accuracy, delta_loss, seconds in rows:
         echo(f"  {name:32} {accuracy:9.3f} {parent_accuracy:12.3f} {delta_loss:11.3f} {seconds:>7}")
@@ -82,10 +84,8 @@ def command(descriptions: tuple[str, ...], out: str | None) -> None:
         echo(_wrapped(text, 2))
         for answer in answers:
             echo(f"    {answer.confidence:4.0%}  {' < '.join(reversed(answer.path[-4:]))}")
-    path = Path(out) if out else Path(tempfile.gettempdir()) / "pinakes-demo.pinakes"
     save(classifier, path)
     echo(NEXT.format(model=path))
-    sys.stdout.flush()
 
 
 def _measures(answers: list[str], test: Any, taxonomy: Any) -> tuple[float, float, float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pinakes.cli.console import Steps, plain_warnings, say, write_table
-from pinakes.cli.options import document_options, output_format, reading
+from pinakes.cli.console import Steps, say, write_table
+from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
@@ -21,7 +21,8 @@ WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
 
 @click.command(
     "evaluate",
-    epilog="Example: pinakes evaluate model.pinakes test.jsonl --format table",
+    cls=Verb,
+    epilog=example("pinakes evaluate model.pinakes test.jsonl --format table"),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
@@ -41,8 +42,9 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
 
     Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals for the main ones.
     """
+    check_inputs(*docs)
     docs_options = reading(options)
-    with plain_warnings(), Steps("loading") as steps:
+    with Steps("loading") as steps:
         from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
         from pinakes.cli.models import load_classifier
 
@@ -57,11 +59,11 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
             ]
         steps.start("evaluating")
         result = measure(classifier, corpus, steps)
-        tell_skipped(corpus)
+        tell_skipped(corpus.skipped)
     if result["unseen_labels"]:
         say(
-            f"note: {result['unseen_labels']:,} of {len(corpus):,} documents have only labels without training "
-            "documents; they count as mistakes"
+            f"pinakes: note: {result['unseen_labels']:,} of {len(corpus):,} documents have only labels without "
+            "training documents; they count as mistakes"
         )
     if output == "json":
         json.dump(result, sys.stdout, indent=2)

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from pinakes.cli.console import write_table
-from pinakes.cli.options import output_format
+from pinakes.cli.options import Verb, example, output_format
 
 
-@click.command("info", epilog="Example: pinakes info model.pinakes --format table")
+@click.command("info", cls=Verb, epilog=example("pinakes info model.pinakes --format table"))
 @click.argument("model", metavar="MODEL")
 @output_format(["json", "table"])
 def command(model: str, output: str) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
@@ -11,6 +14,61 @@ import click
 from pinakes.errors import ParameterError
 
 Command = Callable[..., Any]
+STDIN = "-"
+
+# what settings are called in Python -> the option that sets them
+FLAGS = {
+    "C": "--C",
+    "encoding": "--encoding",
+    "format": "--docs-format",
+    "hashing": "--hashing",
+    "id": "--id-column",
+    "label_separator": "--label-separator",
+    "labels": "--label-column",
+    "max_features": "--max-features",
+    "max_iter": "--max-iter",
+    "min_df": "--min-df",
+    "n_jobs": "--jobs",
+    "ngrams": "--ngrams",
+    "text": "--text-column",
+    "tol": "--tol",
+    "zero_based": "--zero-based",
+}
+_SETTING = re.compile(r"`(\w+)` of (?:TaxonomySVC|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`")
+_WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|min_df|n_jobs)(?![\w./\-'\"])")
+
+
+def as_options(message: str) -> str:
+    """Name options in a message as the command line names them.
+
+    >>> as_options("`C` of TaxonomySVC must be a number > 0, got -1.0")
+    '--C must be a number > 0, got -1.0'
+    >>> as_options("set min_df=1")
+    'set --min-df=1'
+    """
+
+    def flag(found: re.Match[str]) -> str:
+        name = next(filter(None, found.groups()))
+        return FLAGS.get(name, found.group())
+
+    return _WORD.sub(flag, _SETTING.sub(flag, message))
+
+
+def example(*lines: str) -> str:
+    """Give the end of a help text: examples, each on a line of its own however narrow the terminal is."""
+    return "\n".join(["\b", "Example:" if len(lines) == 1 else "Examples:", *(f"  {line}" for line in lines)])
+
+
+class Verb(click.Command):
+    """A command that takes each option once: of two values for one setting, neither is taken silently."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        _, _, order = self.make_parser(ctx).parse_args(list(args))
+        times = Counter(id(given) for given in order)
+        for given in order:
+            if isinstance(given, click.Option) and times[id(given)] > 1:
+                raise click.UsageError(f"{given.opts[0]} is given {times[id(given)]} times; give it once", ctx)
+        return super().parse_args(ctx, args)
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
@@ -39,6 +97,7 @@ def document_options(command: Command) -> Command:
             click.option("--id-column", metavar="NAME", help="Key or column of the id.  [default: id]"),
             click.option("--label-separator", metavar="S", help="What stands between labels in one field."),
             click.option("--encoding", default="utf-8", show_default=True, help="How the text is encoded."),
+            click.option("--zero-based", is_flag=True, help="LIBSVM feature numbers begin at 0, not at 1."),
             click.option(
                 "--on-error",
                 type=click.Choice(["stop", "skip"]),
@@ -61,9 +120,12 @@ def reading(options: dict[str, Any]) -> dict[str, Any]:
         "id_column": "id",
         "label_separator": "label_separator",
         "encoding": "encoding",
+        "zero_based": "zero_based",
         "on_error": "on_error",
     }
-    return {target: options.pop(name) for name, target in names.items()}
+    given = {target: options.pop(name) for name, target in names.items()}
+    given["zero_based"] = given["zero_based"] or None  # not given: left to the file
+    return given
 
 
 def output_format(choices: list[str]) -> Callable[[Command], Command]:
@@ -78,12 +140,32 @@ def output_format(choices: list[str]) -> Callable[[Command], Command]:
     )
 
 
-def check_target(path: str) -> None:
-    """Refuse a place where no file can be written, before any work is done."""
+def refuse_together(one: str, others: Iterable[str], why: str) -> None:
+    """Refuse options of the running command, by parameter name, that were given though `one` makes them idle."""
+    for other in others:
+        if click.get_current_context().get_parameter_source(other) is click.core.ParameterSource.COMMANDLINE:
+            raise ParameterError(f"--{other.replace('_', '-')} does not go with {one}: {why}; leave one of them out")
+
+
+def check_inputs(*paths: str) -> None:
+    """Refuse standard input for two things at once: whatever is read first leaves nothing for the other."""
+    if paths.count(STDIN) > 1:
+        raise ParameterError("- (standard input) can be read once, got it twice; put one of them into a file")
+
+
+def check_target(path: str, inputs: Iterable[str] = ()) -> None:
+    """Refuse a place where no file can or should be written, before any work is done."""
+    if not path:
+        raise ParameterError("--out: expected the name of a file to write, got nothing")
     folder = os.path.dirname(os.path.abspath(path))
     if os.path.isdir(path):
         raise ParameterError(f"{path}: expected the name of a file to write, got a folder")
     if not os.path.isdir(folder):
         raise ParameterError(f"{path}: the folder {folder} does not exist; make it first")
+    if os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode):
+        raise ParameterError(f"{path}: expected the name of a file to write, got something that is no regular file")
     if not os.access(folder, os.W_OK) or (os.path.exists(path) and not os.access(path, os.W_OK)):
         raise ParameterError(f"{path}: cannot be written (read-only); choose another place")
+    for other in inputs:
+        if other != STDIN and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+            raise ParameterError(f"{path}: is one of the files to read; choose another name for the file to write")

@@ -11,15 +11,16 @@ from typing import Any
 
 import click
 
-from pinakes.cli.console import Steps, plain_warnings, write_table
-from pinakes.cli.options import document_options, output_format, reading
+from pinakes.cli.console import Steps, write_table
+from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
 
 AT_ONCE = 2000  # documents read, ranked and written at a time
 
 
 @click.command(
     "predict",
-    epilog="Example: pinakes predict model.pinakes new.jsonl --top 3 > answers.jsonl",
+    cls=Verb,
+    epilog=example("pinakes predict model.pinakes new.jsonl --top 3 > answers.jsonl"),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
@@ -33,8 +34,10 @@ def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, outpu
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
     first. A document without a known word is answered too, with a low confidence.
     """
+    check_inputs(*docs)
     docs_options = reading(options)
-    with plain_warnings(), Steps("loading") as steps:
+    # answers that appear on the terminal are progress enough
+    with Steps("loading", terminal=output == "table" or not sys.stdout.isatty()) as steps:
         from pinakes.cli.corpus import tell_skipped
         from pinakes.cli.models import load_classifier
         from pinakes.documents import Corpus, read_documents
@@ -49,9 +52,10 @@ def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, outpu
                 width = None if classifier.features else classifier.model.n_features_in_
                 corpus = Corpus.from_documents(batch, n_features=width)
                 yield from zip(corpus.ids, classifier.rank(corpus, top), strict=True)
+            steps.close()
 
         WRITERS[output](answers())
-        tell_skipped(Corpus([], [], None, [], [], [], skipped))
+        tell_skipped(skipped)
 
 
 def _write_lines(answers: Iterator[tuple[str, list[Any]]]) -> None:

@@ -7,16 +7,27 @@ from typing import Any
 
 import click
 
-from pinakes.cli.console import GapBar, Steps, plain_warnings, say
-from pinakes.cli.options import Number, check_target, document_options, reading
+from pinakes.cli.console import GapBar, Steps, say
+from pinakes.cli.options import (
+    Number,
+    Verb,
+    check_inputs,
+    check_target,
+    document_options,
+    example,
+    reading,
+    refuse_together,
+)
 
 LOSSES = ["tree", "zero-one"]
 NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
+TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 
 
 @click.command(
     "train",
-    epilog="Example: pinakes train docs.jsonl --taxonomy taxonomy.tsv --out model.pinakes",
+    cls=Verb,
+    epilog=example("pinakes train docs.jsonl --taxonomy taxonomy.tsv --out model.pinakes"),
 )
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--taxonomy", "-t", required=True, metavar="FILE", help="The taxonomy that the labels come from.")
@@ -48,7 +59,9 @@ NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
 @click.option("--taxonomy-format", metavar="FORMAT", help="tsv, csv, json, paths, taxonomy, skos or obo.")
 @click.option("--language", metavar="CODE", help="Language of the names of a SKOS vocabulary.")
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Fixes the order of documents.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Fixes the order of documents."
+)
 @document_options
 def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
     """Learn a model from labelled documents and a taxonomy.
@@ -56,19 +69,29 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
     DOCS are files of documents with an id, a text and labels: JSON lines, CSV, TSV, Annif's formats, LIBSVM vectors, a
     folder of texts, or Parquet; plain, gz, xz or zst; - is standard input.
     """
-    check_target(out)
+    source = options.pop("taxonomy")
+    check_inputs(*docs, source)
+    check_target(out, inputs=[*docs, source])
+    if options["hashing"] is not None:
+        refuse_together("--hashing", ["min_df", "max_features"], "hashed words are not counted or chosen")
     docs_options = reading(options)
     started = time.perf_counter()
-    with plain_warnings(), Steps("reading") as steps:
+    with Steps("reading") as steps:
         from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
+        from pinakes.errors import DocumentError
         from pinakes.taxonomy import Taxonomy
 
         taxonomy_options = {"format": options.pop("taxonomy_format"), "language": options.pop("language")}
-        source = options.pop("taxonomy")
         taxonomy = Taxonomy.load(source, **taxonomy_options)
         corpus = read_corpus(docs, docs_options, steps)
         corpus = check_labels(corpus, taxonomy, docs_options["on_error"])
         labels = corpus.single_labels(several=options["several"])
+        if len(set(labels)) < 2:
+            raise DocumentError(
+                f"expected documents of two categories or more, got {labels[0]!r} only; there is nothing to tell apart"
+            )
+        if corpus.X is not None:
+            refuse_together("documents that are vectors", TEXT_OPTIONS, "they have no words")
         read = time.perf_counter()
 
         steps.start("features")
@@ -96,7 +119,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         from pinakes.storage import save
 
         save(classifier, out)
-        tell_skipped(corpus)
+        tell_skipped(corpus.skipped)
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
         f"gap {model.gap_:.2%} after {model.n_iter_} scans; reading {read - started:.1f} s, "

@@ -12,7 +12,8 @@ from scipy import sparse
 
 from pinakes.decisions.confidence import fit_temperature
 from pinakes.documents import Corpus, TextFeatures
-from pinakes.errors import DocumentError
+from pinakes.documents.matrix import as_csr
+from pinakes.errors import DocumentError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.solvers.ascent import Progress
 
@@ -75,7 +76,7 @@ class Classifier:
         report: Callable[[Progress], None] | None = None,
     ) -> Classifier:
         """Learn features, weights and temperature from texts (or vectors) and one label each."""
-        X = sparse.csr_array(documents) if self.features is None else self.features.fit_transform(documents)
+        X = as_csr(documents) if self.features is None else self.features.fit_transform(documents)
         labels = np.asarray(y)
         self.model.fit(X, labels, report=report)
         self.temperature = fit_temperature(self.model, X, labels)
@@ -84,20 +85,32 @@ class Classifier:
     def vectors(self, documents: Corpus | Sequence[str] | Any) -> sparse.csr_array:
         """Give documents as the model takes them: texts through the features, vectors as they are."""
         given: Any = documents
+        source: str | None = None
         if isinstance(documents, Corpus):
             given = documents.texts if documents.texts is not None else documents.X
+            source = documents.sources[0] if len(documents) else None
+        if isinstance(given, np.ndarray) and given.dtype.kind in "UO" and given.ndim == 1:
+            given = given.tolist()
         is_text = isinstance(given, list | tuple) and all(isinstance(text, str) for text in given)
         if self.features is None:
-            if is_text:
-                raise DocumentError("this model takes vectors, got texts; give LIBSVM vectors or an array")
-            return sparse.csr_array(given)
+            if isinstance(given, str) or (is_text and len(given)):
+                message = "this model takes vectors, got texts; give LIBSVM vectors or an array"
+                raise DocumentError(message, source=source)
+            return as_csr(given)
+        if isinstance(given, str):
+            raise DocumentError("expected a list of texts, got one text; put it into a list: [text]")
         if not is_text:
-            raise DocumentError("this model takes texts, got vectors; give documents with a text each")
+            message = "this model takes texts, got vectors; give documents with a text each"
+            raise DocumentError(message, source=source)
         return self.features.transform(given)
 
     def rank(self, documents: Corpus | Sequence[str] | Any, top: int = 5) -> list[list[Answer]]:
         """Give the `top` best categories of each document, best first."""
+        if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
+            raise ParameterError(f"`top` must be a whole number >= 1, got {top!r}")
         X = self.vectors(documents)
+        if X.shape[0] == 0:
+            return []
         ranking = self.model.rank(X, top, self.temperature)
         assert ranking.confidences is not None
         known = {k: self._describe(int(k)) for k in np.unique(ranking.classes)}

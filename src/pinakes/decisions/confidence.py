@@ -5,10 +5,14 @@
 Scores of training documents are flattered, so T is fitted on held-out ones: a fifth of the documents is put aside, a
 second model, solved more loosely, learns from the rest, and T is what makes the true classes of the fifth most likely.
 One number for all classes: it does not change the ranking.
+
+A few held-out documents that all come out right would make T -> 0 and every answer certain. So one document more is
+supposed, of which nothing is known: for n documents the answer counts 1 - 1 / (n + 1), and all classes share the rest.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -18,6 +22,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 from sklearn.base import clone
 
+from pinakes.errors import ConvergenceWarning
 from pinakes.models import TaxonomySVC
 
 HELD_OUT = 0.2
@@ -36,7 +41,10 @@ def fit_temperature(model: TaxonomySVC, X: sparse.csr_array, y: npt.ArrayLike) -
     kept, aside = _split(labels)
     if len(aside) == 0:
         return 1.0
-    second = clone(model).set_params(tol=max(float(model.tol), LOOSE)).fit(X[kept], labels[kept])
+    second = clone(model).set_params(tol=max(float(model.tol), LOOSE))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # the first model has said it
+        second.fit(X[kept], labels[kept])
     aside = aside[: max(FEWEST_DOCUMENTS, MOST_SCORES // len(second.classes_))]
     scores = np.asarray(second.decision_function(X[aside]), dtype=np.float64)
     if scores.ndim == 1:
@@ -45,8 +53,12 @@ def fit_temperature(model: TaxonomySVC, X: sparse.csr_array, y: npt.ArrayLike) -
 
 
 def most_likely_temperature(scores: npt.NDArray[np.float64], true: npt.NDArray[np.int64]) -> float:
-    """Give the temperature under which the softmax of `scores` makes the classes `true` most likely."""
-    score = scores[np.arange(len(true)), true]
+    """Give the temperature under which the softmax of `scores` makes the classes `true` most likely.
+
+    One document more is supposed, of which nothing is known; see the head of this file.
+    """
+    unknown = 1 / (len(true) + 1)
+    score = (1 - unknown) * scores[np.arange(len(true)), true] + unknown * scores.mean(axis=1)
 
     def surprise(log_temperature: float) -> Any:
         temperature = np.exp(log_temperature)

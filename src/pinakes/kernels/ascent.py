@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from pinakes.kernels.outputs import collect_nodes, common, delta_pair, delta_row, path_sum, score_document
-from pinakes.kernels.rows import BLOCK, FEW_BLOCKS, find_block, make_block
+from pinakes.kernels.rows import BLOCK, FEW_BLOCKS, gather_row, scatter_row
 
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
@@ -54,8 +54,8 @@ def scan(
     """Look at every class of documents order[first:last]; weights are only read.
 
     Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few
-    classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`. `order`
-    is sorted by class, so that a row of Delta serves all documents of the class.
+    classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
+    `order` is sorted by class, so that a row of Delta serves all documents of the class.
     """
     worst = np.empty(new_classes.shape[1], dtype=np.float64)
     last_class = -1
@@ -234,14 +234,8 @@ def sweep(
             n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
             for k in range(n_nodes):
                 scores[nodes[k]] = 0
-                mark[nodes[k]] = 0
             for p in range(x_start, x_end):
-                j, x = X_indices[p], X_data[p]
-                for k in range(n_nodes):
-                    a = nodes[k]
-                    at = find_block(rows, j, a // BLOCK, n_blocks)
-                    if at >= 0:
-                        scores[a] += x * rows.data[at, a % BLOCK]
+                gather_row(rows, X_indices[p], X_data[p], nodes, n_nodes, scores, n_blocks)
             own_score = path_sum(outputs, scores, y_i)
             for k in range(n_active):
                 F[k] = path_sum(outputs, scores, active[a_start + k])
@@ -278,8 +272,6 @@ def sweep(
         moved = 0.0
         if look:
             n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
-            for k in range(n_nodes):
-                mark[nodes[k]] = 0
         for k in range(n_active):
             step = beta[a_start + k] - old[k]
             if step != 0.0:
@@ -306,11 +298,5 @@ def sweep(
                 changes[n_changed] = change
                 n_changed += 1
         for p in range(x_start, x_end):
-            j, x = X_indices[p], X_data[p]
-            for k in range(n_changed):
-                a = nodes[k]
-                at = find_block(rows, j, a // BLOCK, n_blocks)
-                if at < 0:
-                    at = make_block(rows, j, a // BLOCK, n_blocks)
-                rows.data[at, a % BLOCK] += changes[k] * x
+            scatter_row(rows, X_indices[p], X_data[p], nodes, changes, n_changed, n_blocks)
     return len(order)

@@ -25,7 +25,7 @@ class Outputs(NamedTuple):
     path_indptr: np.ndarray  # int64 (n_classes + 1,)
     path_indices: np.ndarray  # int32
     v2: np.ndarray  # float64 (n_padded,)
-    runs: np.ndarray  # int32 (n_runs, 3)
+    up: np.ndarray  # int32 (n_padded,): the one attribute above, or one that is always 0
     multi: np.ndarray  # int32 (n_multi,)
     multi_indptr: np.ndarray  # int64
     multi_indices: np.ndarray  # int32
@@ -46,11 +46,9 @@ def sum_down(outputs, scores, several):
         several[m] = total
     for m in range(len(outputs.multi)):
         scores[outputs.multi[m]] = several[m]
-    for r in range(len(outputs.runs)):
-        above = scores[outputs.runs[r, 0]]
-        if above != 0:
-            for a in range(outputs.runs[r, 1], outputs.runs[r, 2]):
-                scores[a] += above
+    # from top to bottom; attributes without a single parent take the empty place at the end, which stays 0
+    for a in range(len(outputs.up)):
+        scores[a] += scores[outputs.up[a]]
 
 
 @njit(cache=True, nogil=True)
@@ -85,6 +83,12 @@ def common(outputs, values, k, m):
     total = 0.0
     p, p_end = outputs.path_indptr[k], outputs.path_indptr[k + 1]
     q, q_end = outputs.path_indptr[m], outputs.path_indptr[m + 1]
+    if len(outputs.multi) == 0:  # a tree: what two paths share is where both begin
+        while p < p_end and q < q_end and outputs.path_indices[p] == outputs.path_indices[q]:
+            total += values[outputs.path_indices[p]]
+            p += 1
+            q += 1
+        return total
     while p < p_end and q < q_end:
         a, b = outputs.path_indices[p], outputs.path_indices[q]
         if a == b:
@@ -119,7 +123,7 @@ def path_sum(outputs, scores, c):
 
 @njit(cache=True, nogil=True)
 def collect_nodes(outputs, y_i, classes, mark, nodes):
-    """Write the attributes of y_i and `classes` into `nodes`, each once, and mark them; give how many there are."""
+    """Write the attributes of y_i and `classes` into `nodes`, each once; give how many there are. `mark` is scratch."""
     n_nodes = 0
     for k in range(-1, len(classes)):
         c = y_i if k < 0 else classes[k]
@@ -129,4 +133,6 @@ def collect_nodes(outputs, y_i, classes, mark, nodes):
                 mark[a] = 1
                 nodes[n_nodes] = a
                 n_nodes += 1
+    for k in range(n_nodes):
+        mark[nodes[k]] = 0
     return n_nodes

@@ -194,6 +194,37 @@ def add_row(rows, j, x, scores, n_blocks):
 
 
 @njit(cache=True, nogil=True)
+def gather_row(rows, j, x, nodes, n_nodes, scores, n_blocks):
+    """Add x times the weights of row j at attributes nodes[:n_nodes] to `scores` at the same attributes."""
+    start = rows.start[j]
+    length = rows.length[j]
+    if length == n_blocks:
+        flat = rows.data[start : start + n_blocks].reshape(n_blocks * BLOCK)
+        for k in range(n_nodes):
+            scores[nodes[k]] += x * flat[nodes[k]]
+        return
+    block, p = -1, -1  # of the node before: nodes of one block come in a row
+    for k in range(n_nodes):
+        a = nodes[k]
+        if a // BLOCK != block:
+            block = a // BLOCK
+            p = find_block(rows, j, block, n_blocks)
+        if p >= 0:
+            scores[a] += x * rows.data[p, a % BLOCK]
+
+
+@njit(cache=True, nogil=True)
+def scatter_row(rows, j, x, nodes, changes, n_nodes, n_blocks):
+    """Add x times `changes` to the weights of row j at attributes nodes[:n_nodes]; the row grows where it must."""
+    for k in range(n_nodes):
+        a = nodes[k]
+        p = find_block(rows, j, a // BLOCK, n_blocks)
+        if p < 0:
+            p = make_block(rows, j, a // BLOCK, n_blocks)
+        rows.data[p, a % BLOCK] += changes[k] * x
+
+
+@njit(cache=True, nogil=True)
 def squared_norm(rows, v2):
     """Give |w|^2 = sum over attributes of |v w|^2 / v^2 in float64."""
     total = 0.0

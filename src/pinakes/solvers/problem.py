@@ -28,7 +28,10 @@ class Problem:
 def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
     n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
-    n_padded = -(-n_attributes // BLOCK) * BLOCK
+    n_padded = -(-(n_attributes + 1) // BLOCK) * BLOCK  # at least one place stays empty
+    up = np.full(n_padded, n_padded - 1, dtype=np.int32)
+    for parent, start, end in attributes.runs:
+        up[start:end] = parent
 
     def padded(values: npt.NDArray[Any], fill: float = 0.0) -> npt.NDArray[np.float64]:
         out = np.full(n_padded, fill)
@@ -57,7 +60,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
         v2=padded(attributes.v2, fill=1.0),
-        runs=attributes.runs,
+        up=up,
         multi=attributes.multi,
         multi_indptr=attributes.multi_paths.indptr,
         multi_indices=attributes.multi_paths.indices,

@@ -26,10 +26,12 @@ from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
-from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
+from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss, make_loss
 
 KIND = "classifier"
 VERSION = 1
+COLDEST = 1e-6  # lowest temperature
+KERNELS = ("linear",)  # models that are their weights
 Path = str | PathLike[str]
 
 
@@ -74,12 +76,14 @@ def load(path: Path) -> Classifier | TaxonomySVC:
     """
     header, tensors = read_bundle(path, kind=KIND, newest=VERSION)
     fields = Fields(header, path)
+    for name in ("pinakes", "written"):
+        fields.text(name)
+    wrapped = fields.boolean("wrapped")
+    temperature = fields.number("temperature", minimum=COLDEST if wrapped else 0.0)
+    summary = fields.mapping("summary")
     try:
         model = _svc_from_state(fields.fields("model"), tensors)
-        features = None
-        if header.get("features") is not None:
-            arrays = {name.removeprefix("features."): v for name, v in tensors.items() if name.startswith("features.")}
-            features = TextFeatures.from_state(fields.mapping("features"), arrays)
+        features = _read_features(fields, tensors)
     except ModelFileError as error:
         message = str(error)
         raise ModelFileError(message if message.startswith(fspath(path)) else f"{fspath(path)}: {message}") from None
@@ -90,10 +94,14 @@ def load(path: Path) -> Classifier | TaxonomySVC:
             f"{fspath(path)}: the features make {len(features.idf_)} columns and the weights have "
             f"{model.n_features_in_}; train the model again"
         )
-    if not fields.boolean("wrapped"):
-        return model
-    temperature = fields.number("temperature", minimum=1e-6)
-    return Classifier(model, features, temperature, fields.mapping("summary"))
+    return Classifier(model, features, temperature, summary) if wrapped else model
+
+
+def _read_features(fields: Fields, tensors: Tensors) -> TextFeatures | None:
+    arrays = {name.removeprefix("features."): v for name, v in tensors.items() if name.startswith("features.")}
+    if "features" in fields and fields.values["features"] is None and not arrays:
+        return None
+    return TextFeatures.from_state(fields.mapping("features"), arrays)
 
 
 # -- TaxonomySVC -------------------------------------------------------------------------------------------
@@ -104,10 +112,16 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
     kind = model.classes_.dtype.kind
     if kind not in "iuUO":
         raise ParameterError(f"labels must be texts or whole numbers to be stored, got {model.classes_.dtype}")
+    if kind == "O" and not all(isinstance(label, str) for label in model.classes_):
+        raise ParameterError("labels must be texts or whole numbers to be stored, got other objects")
+    if model.kernel not in KERNELS:
+        raise ParameterError(f"a model with the kernel {model.kernel!r} cannot be stored, only one that is linear")
     settings = {name: getattr(model, name) for name in ("C", "tol", "max_iter", "solver", "kernel")}
     settings = {name: v.item() if isinstance(v, np.generic) else v for name, v in settings.items()}
     loss, tensors = _loss_state(model._loss)
-    node_weight = model.node_weight if isinstance(model.node_weight, str) else dict(model.node_weight)
+    node_weight: Any = model.node_weight
+    if not isinstance(node_weight, str):
+        node_weight = {str(node): float(v) for node, v in dict(node_weight).items()}
     weights = model.weights_
     ids, id_offsets = pack_texts(taxonomy.ids)
     names, name_offsets = pack_texts(taxonomy.names)
@@ -161,13 +175,13 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
         raise ModelFileError(f"{where}: the classes must be two or more different nodes of the taxonomy")
     model = TaxonomySVC(
         taxonomy,
-        C=fields.number("C", minimum=0),
+        C=fields.number("C", above=0),
         loss=_read_loss(fields, tensors, taxonomy),
         node_weight=_read_node_weight(fields),
-        tol=fields.number("tol", minimum=0),
+        tol=fields.number("tol", above=0),
         max_iter=fields.integer("max_iter", minimum=1),
         solver=fields.text("solver"),
-        kernel=fields.text("kernel"),
+        kernel=fields.text("kernel", choices=KERNELS),
     )
     model.classes_ = _read_labels(fields, taxonomy, nodes)
     model._set_classes(taxonomy)
@@ -175,7 +189,7 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
     model.history_ = _read_history(fields)
     last = model.history_[-1]
     model.primal_objective_, model.dual_objective_, model.gap_ = last.p_obj, last.d_obj, last.gap
-    model.n_iter_ = fields.integer("n_iter", minimum=1)
+    model.n_iter_ = fields.integer("n_iter", minimum=last.n_iter, maximum=last.n_iter)
     return model
 
 
@@ -224,16 +238,18 @@ def _read_loss(fields: Fields, tensors: Tensors, taxonomy: Taxonomy) -> Any:
     if kind == "matrix":
         classes = take(tensors, "loss.classes", np.int64, [None], fields.path)
         matrix = take(tensors, "loss.matrix", np.float64, [len(classes), len(classes)], fields.path)
-        inside = len(classes) and classes.min() >= 0 and classes.max() < len(taxonomy)
-        if not inside or not np.isfinite(matrix).all():
-            raise ModelFileError(f"{fields.path}: the loss matrix is not finite, or of nodes that are not there")
-        return MatrixLoss(taxonomy, matrix, classes)
+        if not len(classes) or classes.min() < 0 or classes.max() >= len(taxonomy):
+            raise ModelFileError(
+                f"{fields.path}: the loss matrix is of nodes that are not there; train the model again"
+            )
+        return make_loss(matrix, taxonomy, [taxonomy.ids[v] for v in classes])
     return kind
 
 
 def _read_node_weight(fields: Fields) -> Any:
     if isinstance(fields.values.get("node_weight"), dict):
-        return fields.mapping("node_weight")
+        weights = fields.fields("node_weight")
+        return {node: weights.number(node, minimum=0) for node in weights.values}
     return fields.text("node_weight", choices=list(NODE_WEIGHTS))
 
 
@@ -247,21 +263,25 @@ def _read_weights(tensors: Tensors, attributes: ClassAttributes, n_nodes: int, w
         attributes.own[np.where(columns < 0, -1 - columns, 0)],
         attributes.node_attribute[np.where(columns < 0, 0, columns)],
     )
-    if (attribute < 0).any():
-        raise ModelFileError(f"{where}: the weights have a column for a node above no class; train the model again")
+    if (attribute < 0).any() or len(np.unique(attribute)) < len(attribute):
+        raise ModelFileError(
+            f"{where}: the weights have a column for a node above no class, or two for one; train the model again"
+        )
     indptr = take(tensors, "weights.indptr", np.int64, [None], where)
     indices = take(tensors, "weights.indices", np.int32, [None], where)
     kind = np.float64 if tensors.get("weights.data", indptr).dtype == np.float64 else np.float32
     data = take(tensors, "weights.data", kind, [None], where)
     n_features = len(indptr) - 1
+    if n_features < 1:
+        raise ModelFileError(f"{where}: the weights are of no features; train the model again")
     check_csr(indptr, indices, data, n_features, len(columns), "weights", where)
     shape = (n_features, attributes.n_attributes)
-    return sparse.csr_array((data, attribute[indices].astype(np.int32), indptr), shape=shape)
+    weights = sparse.csr_array((data.copy(), attribute[indices].astype(np.int32), indptr), shape=shape)
+    weights.sort_indices()
+    if not weights.has_canonical_format:
+        raise ModelFileError(f"{where}: the weights have two values in one place; train the model again")
+    return weights
 
 
 def _read_history(fields: Fields) -> tuple[Progress, ...]:
-    rows = fields.values.get("history")
-    good = isinstance(rows, list) and rows and all(isinstance(row, list) and len(row) == 5 for row in rows)
-    if not good or not all(isinstance(v, int | float) for row in rows for v in row):  # type: ignore[union-attr]
-        raise ModelFileError(f"{fields.path}: the history of the training must be rows of five numbers")
-    return tuple(Progress(int(row[0]), *map(float, row[1:])) for row in rows)  # type: ignore[union-attr]
+    return tuple(Progress(int(row[0]), *row[1:]) for row in fields.numbers("history", width=5))

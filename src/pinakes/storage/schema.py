@@ -42,7 +42,13 @@ class Fields:
         return str(value)
 
     def number(
-        self, name: str, minimum: float | None = None, maximum: float | None = None, finite: bool = True
+        self,
+        name: str,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        *,
+        above: float | None = None,
+        finite: bool = True,
     ) -> float:
         """Give a number; NaN is never one, and infinity only if `finite` is False."""
         value = self._get(name)
@@ -53,6 +59,8 @@ class Fields:
         if math.isnan(number) or (finite and math.isinf(number)):
             self._refuse(name, "a finite number" if finite else "a number")
         self._check_range(name, number, minimum, maximum)
+        if above is not None and number <= above:
+            self._refuse(name, f"above {above:g}")
         return number
 
     def integer(self, name: str, minimum: int | None = None, maximum: int | None = None) -> int:
@@ -81,6 +89,14 @@ class Fields:
         """Give a JSON object, ready to be asked in the same way."""
         return Fields(self.mapping(name), self.path, f"{self.prefix}{name}.")
 
+    def numbers(self, name: str, width: int) -> list[list[float]]:
+        """Give a list, not empty, of rows of so many finite numbers each."""
+        value = self._get(name)
+        good = isinstance(value, list) and value and all(isinstance(row, list) and len(row) == width for row in value)
+        if not good or not all(_is_finite(item) for row in value for item in row):
+            self._refuse(name, f"rows of {width} finite numbers")
+        return [list(map(float, row)) for row in value]
+
     def texts(self, name: str) -> list[str]:
         """Give a list of texts."""
         value = self._get(name)
@@ -103,6 +119,13 @@ class Fields:
             self._refuse(name, f"at least {minimum}")
         if maximum is not None and value > maximum:
             self._refuse(name, f"at most {maximum}")
+
+
+def _is_finite(value: object) -> bool:
+    try:
+        return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number that is no float
+        return False
 
 
 def take(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import networkx as nx
 
 Ints = npt.NDArray[np.int32]
+MOST_ANCESTORS = 200_000_000  # pairs (node, ancestor) that are kept at once: 0.8 GB
 
 
 class Relation(NamedTuple):
@@ -345,6 +346,7 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
     from scipy.sparse import csr_array
 
     n_nodes = len(levels)
+    _check_closure(int(levels.sum(dtype=np.int64)), n_nodes)  # a node has no fewer ancestors than its level
     indptr = np.zeros(n_nodes + 1, dtype=np.int64)
     flat = np.empty(2 * n_nodes, dtype=np.int32)  # the closed sets so far, doubled when full
     bounds = np.searchsorted(levels, np.arange(1, int(levels.max()) + 2))
@@ -353,6 +355,7 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
         # a node's row: its parents' sets, one after the other; what stands there twice counts once
         direct = parents.indices[parents.indptr[start] : parents.indptr[end]].astype(np.int64)
         sizes = indptr[direct + 1] - indptr[direct]
+        _check_closure(filled + int(sizes.sum()) + end - start, n_nodes)
         ends = np.concatenate([[0], np.cumsum(sizes)])[parents.indptr[start : end + 1] - parents.indptr[start]]
         inherited = flat[_spread(indptr[direct], sizes)]
         above = csr_array((np.ones(len(inherited), dtype=bool), inherited, ends), shape=(end - start, n_nodes))
@@ -369,6 +372,15 @@ def _closure(levels: Ints, parents: Relation) -> Relation:
         rows[itself] = np.arange(start, end)
     indptr.setflags(write=False)
     return Relation(indptr, _frozen(flat[:filled]))
+
+
+def _check_closure(n_pairs: int, n_nodes: int) -> None:
+    """Refuse a lattice so deep or dense that its ancestor sets would not fit into memory."""
+    if n_pairs > MOST_ANCESTORS:
+        raise TaxonomyError(
+            f"the ancestors of all nodes must be at most {MOST_ANCESTORS:,} together, got {n_pairs:,} or more for "
+            f"{n_nodes:,} nodes; the taxonomy is too deep or has too many parents a node: is it one?"
+        )
 
 
 def find_cycles(n_nodes: int, pairs: npt.NDArray[np.int64]) -> list[list[int]]:

@@ -1,0 +1,81 @@
+"""Who runs: a name for the command line, a label for the table, an environment, a runner and its options.
+
+``ours-tree:C=0.3:tol=0.001`` is the system `ours-tree` with two options of its runner set otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pinakes.errors import ParameterError, closest
+
+OURS = ""  # the environment of the project itself
+
+
+@dataclass(frozen=True)
+class System:
+    """What takes part in the race."""
+
+    name: str
+    label: str
+    env: str  # requirements/<env>.txt
+    runner: str  # runners/<runner>.py
+    options: dict[str, Any] = field(default_factory=dict)
+    threads: str = "all"  # what its training uses
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it runs in the project's own environment."""
+        return self.env == OURS
+
+
+_ALL = (
+    System("ours-tree", "Pinakes, tree loss", OURS, "ours", {"loss": "tree"}),
+    System("ours-flat", "Pinakes, flat", OURS, "ours", {"loss": "zero-one", "node_weight": "flat"}),
+    System("linearsvc", "LinearSVC one-vs-rest", "sklearn", "liblinear", {}, "1"),
+    System(
+        "crammer-singer",
+        "LinearSVC Crammer-Singer (tol 0.1)",
+        "sklearn",
+        "liblinear",
+        {"multi_class": "crammer_singer", "tol": 0.1},
+        "1",
+    ),
+    System("hiclass", "HiClass per parent node + LinearSVC", "hiclass", "hiclass", {}, "1"),
+    System("omikuji", "omikuji (default)", "omikuji", "omikuji"),
+    System("omikuji-collapsed", "omikuji, collapse 5 layers", "omikuji", "omikuji", {"collapse_every_n_layers": 5}),
+    System("napkinxc", "napkinXC PLT", "napkinxc", "napkinxc"),
+    System("pecos", "PECOS XR-Linear", "pecos", "pecos"),
+)
+SYSTEMS = {system.name: system for system in _ALL}
+
+
+def find_system(spec: str) -> System:
+    """Give the system of a name, with the options that follow it: ``name:option=value:…``."""
+    name, *settings = spec.split(":")
+    if name not in SYSTEMS:
+        known = ", ".join(SYSTEMS)
+        raise ParameterError(f"--systems: {name!r} is not one of {known}{closest(name, SYSTEMS)}")
+    system = SYSTEMS[name]
+    options = dict(system.options)
+    for setting in settings:
+        option, equals, value = setting.partition("=")
+        if not equals:
+            raise ParameterError(f"--systems: after {name!r} expected option=value, got {setting!r}")
+        options[option] = _value(value)
+    return replace(system, name=spec, label=", ".join([system.label, *settings]), options=options)
+
+
+def stopped(system: System, share: str, seconds: float) -> System:
+    """Give the system told to stop training after so many seconds: a point of its curve, named ``name@share``."""
+    options = {**system.options, "max_seconds": round(seconds, 4)}
+    return replace(system, name=f"{system.name}@{share}", options=options)
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
