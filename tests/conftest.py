@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("pinakes", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pinakes")
 
+collect_ignore_glob = ["conftest.py", "*/conftest.py"]  # no doctests there, and one name for several files
+
 HERE = Path(__file__).resolve()
 
 

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.kernels.rows import rows_from_csr, rows_to_csr
 from pinakes.models import parameters
@@ -149,7 +150,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
-                f"{type(self).__name__} needs at least 2 classes, got the 1 class {self.classes_[0]!r} only"
+                f"{type(self).__name__} needs at least 2 classes, got the 1 class {str(self.classes_[0])!r} only"
             )
         self._set_classes(resolve_taxonomy(self.taxonomy, self.classes_))
 
@@ -254,11 +255,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _as_csr(X: Any) -> sparse.csr_array:
-    """Give CSR with int32 indices; kernels are compiled for that."""
-    X = sparse.csr_array(X)
-    if X.nnz > np.iinfo(np.int32).max:
-        raise ParameterError(f"at most 2**31 - 1 non-zero features fit in one call, got {X.nnz}; use smaller batches")
-    X.sum_duplicates()
-    arrays = [X.data, X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)]
-    arrays = [a if a.flags.writeable else a.copy() for a in arrays]  # one compiled form, not two
-    return sparse.csr_array((arrays[0], arrays[1], arrays[2]), shape=X.shape)
+    """Give CSR in arrays that may be written to: kernels are compiled once, not once more for read-only arrays."""
+    X = as_csr(X)
+    data, indices, indptr = (a if a.flags.writeable else a.copy() for a in (X.data, X.indices, X.indptr))
+    return sparse.csr_array((data, indices, indptr), shape=X.shape)
