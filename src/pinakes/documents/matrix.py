@@ -46,7 +46,8 @@ def as_csr(X: Any, *, name: str = "X") -> csr_array[Any]:
             "a single document is a matrix of one row"
         )
     _check_size(int(X.nnz if hasattr(X, "nnz") else np.count_nonzero(X)), X.shape, name)
-    csr = csr_array(X if issparse(X) else X.astype(dtype, copy=False))  # shares its arrays with X where it can
+    given: Any = X if issparse(X) else X.astype(dtype, copy=False)
+    csr = csr_array(given)  # shares its arrays with X where it can
     data = csr.data.astype(dtype, copy=False)
     if not csr.has_canonical_format:
         csr = csr_array((data.copy(), csr.indices.copy(), csr.indptr.copy()), shape=csr.shape)
