@@ -304,7 +304,7 @@ def test_a_slow_solver_is_told_once(pinakes):
     left = pinakes("train", "docs.jsonl", *TRAIN, "--max-iter", "1", "--tol", "1e-6")
     assert left.code == 0
     warned, done = left.err.splitlines()
-    assert warned.startswith("pinakes: warning: TaxonomySVC stopped after --max-iter=1 full scans")
+    assert warned.startswith("pinakes: warning: TaxonomySVC stopped after --max-iter=1 rounds")
     assert done.startswith("m.pinakes: 60 documents")
 
 

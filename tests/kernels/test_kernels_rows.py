@@ -15,7 +15,7 @@ pytestmark = pytest.mark.kernel
 def grow(n_features, n_attributes, entries, dtype=np.float64):
     """Write entries one by one, giving room as the solver does, and the same into a dense matrix."""
     n_blocks = -(-n_attributes // growing.BLOCK)
-    rows = growing.empty_rows(n_features, n_attributes, dtype, room=0)
+    rows = growing.empty_rows(n_features, n_attributes, dtype)
     dense = np.zeros((n_features, n_attributes), dtype=dtype)
     for j, a, value in entries:
         if len(rows.tag) - rows.used[0] < 2 * n_blocks or len(rows.table) == rows.used[1]:
@@ -23,7 +23,7 @@ def grow(n_features, n_attributes, entries, dtype=np.float64):
         p = growing.find_block(rows, j, a // growing.BLOCK, n_blocks)
         if p < 0:
             p = growing.make_block(rows, j, a // growing.BLOCK, n_blocks)
-        rows.data[p, a % growing.BLOCK] += value
+        rows.data[p * growing.BLOCK + a % growing.BLOCK] += value
         dense[j, a] += value
     return rows, dense, n_blocks
 
@@ -51,7 +51,8 @@ def test_rows_hold_what_was_written(seed, n_attributes):
 def test_a_row_is_searched_then_has_a_table_then_is_full():
     n_attributes = 64 * growing.BLOCK
     steps = [(0, b * growing.BLOCK, 1.0) for b in range(40)]
-    lengths = [int(grow(1, n_attributes, steps[:n])[0].length[0]) for n in (1, 13, 33)]
-    assert lengths == [1, 13, 64]
-    assert grow(1, n_attributes, steps[:12])[0].table_of[0] == -1
-    assert grow(1, n_attributes, steps[:13])[0].table_of[0] == 0
+    searched = growing.SEARCHED
+    lengths = [int(grow(1, n_attributes, steps[:n])[0].length[0]) for n in (1, searched + 1, 40)]
+    assert lengths == [1, searched + 1, 64]
+    assert grow(1, n_attributes, steps[:searched])[0].table_of[0] == -1
+    assert grow(1, n_attributes, steps[: searched + 1])[0].table_of[0] == 0

@@ -264,7 +264,22 @@ def test_bad_data_is_named():
 def test_stopping_early_warns_with_what_to_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 6, 60)
-    with pytest.warns(
-        ConvergenceWarning, match=r"after max_iter=1 full scans .* raise max_iter, or accept a larger tol"
-    ):
+    with pytest.warns(ConvergenceWarning, match=r"after max_iter=1 rounds .* raise max_iter, or accept a larger tol"):
         TaxonomySVC(max_iter=1, tol=1e-6).fit(X, y)
+
+
+def test_time_limit_and_interrupt_keep_what_was_learnt(sparse_problem):
+    taxonomy, X, y = sparse_problem
+    with pytest.warns(ConvergenceWarning, match="after max_seconds=1e-06 .*raise max_seconds"):
+        hurried = TaxonomySVC(taxonomy, max_seconds=1e-6).fit(X, y)
+    assert hurried.stopped_ == "max_seconds"
+
+    def interrupt(progress):
+        if progress.n_iter == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="when it was interrupted .*fit again"):
+        stopped = TaxonomySVC(taxonomy, tol=1e-9).fit(X, y, report=interrupt)
+    assert stopped.stopped_ == "interrupted"
+    assert (stopped.predict(X) == y).mean() > 0.8
+    assert TaxonomySVC(taxonomy).fit(X, y).stopped_ == "converged"

@@ -63,7 +63,7 @@ def describe(classifier: Any, path: str) -> dict[str, Any]:
             "primal_objective": model.primal_objective_,
             "dual_objective": model.dual_objective_,
             "gap": model.gap_,
-            "scans": model.n_iter_,
+            "rounds": model.n_iter_,
             **classifier.summary,
         },
     }

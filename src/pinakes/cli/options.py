@@ -27,6 +27,7 @@ FLAGS = {
     "labels": "--label-column",
     "max_features": "--max-features",
     "max_iter": "--max-iter",
+    "max_seconds": "--max-seconds",
     "min_df": "--min-df",
     "n_jobs": "--jobs",
     "ngrams": "--ngrams",
@@ -35,7 +36,7 @@ FLAGS = {
     "zero_based": "--zero-based",
 }
 _SETTING = re.compile(r"`(\w+)` of (?:TaxonomySVC|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`")
-_WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|min_df|n_jobs)(?![\w./\-'\"])")
+_WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
 
 def as_options(message: str) -> str:

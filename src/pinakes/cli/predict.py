@@ -70,7 +70,7 @@ def _write_csv(answers: Iterator[tuple[str, list[Any]]]) -> None:
     for id, ranked in answers:
         for rank, answer in enumerate(ranked, start=1):
             path = " > ".join(answer.path)
-            out.writerow([id, rank, answer.label, answer.name, path, f"{answer.score:.6g}", f"{answer.confidence:.6g}"])
+            out.writerow([id, rank, answer.label, answer.name, path, f"{answer.score:.6f}", f"{answer.confidence:.6f}"])
 
 
 def _write_table(answers: Iterator[tuple[str, list[Any]]]) -> None:

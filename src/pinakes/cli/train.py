@@ -43,7 +43,8 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
     help="How strongly nodes are shared; flat ignores the taxonomy.",
 )
 @click.option("--tol", type=Number(), default=0.01, show_default=True, help="Relative duality gap to stop at.")
-@click.option("--max-iter", type=int, default=1000, show_default=True, help="Most full scans.")
+@click.option("--max-iter", type=int, default=1000, show_default=True, help="Most rounds over all documents.")
+@click.option("--max-seconds", type=Number(), help="Stop learning after about so long, with what there is.")
 @click.option(
     "--labels",
     "several",
@@ -110,7 +111,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
             "nodes": len(taxonomy),
             "primal_objective": model.primal_objective_,
             "gap": model.gap_,
-            "scans": model.n_iter_,
+            "rounds": model.n_iter_,
             "seconds_reading": round(read - started, 3),
             "seconds_training": round(model.history_[-1].seconds, 3),
             "seconds": round(time.perf_counter() - started, 3),
@@ -122,7 +123,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         tell_skipped(corpus.skipped)
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
-        f"gap {model.gap_:.2%} after {model.n_iter_} scans; reading {read - started:.1f} s, "
+        f"gap {model.gap_:.2%} after {model.n_iter_} rounds; reading {read - started:.1f} s, "
         f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s"
     )
 
@@ -149,6 +150,7 @@ def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:
         node_weight=options["node_weight"],
         tol=options["tol"],
         max_iter=options["max_iter"],
+        max_seconds=options["max_seconds"],
         n_jobs=options["jobs"],
         random_state=options["seed"],
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,7 +14,7 @@ from scipy import sparse
 from pinakes.decisions.confidence import fit_temperature
 from pinakes.documents import Corpus, TextFeatures
 from pinakes.documents.matrix import as_csr
-from pinakes.errors import DocumentError, ParameterError
+from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.solvers.ascent import Progress
 
@@ -78,7 +79,11 @@ class Classifier:
         """Learn features, weights and temperature from texts (or vectors) and one label each."""
         X = as_csr(documents) if self.features is None else self.features.fit_transform(documents)
         labels = np.asarray(y)
-        self.model.fit(X, labels, report=report)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*when it was interrupted", ConvergenceWarning)
+            self.model.fit(X, labels, report=report)
+        if self.model.stopped_ == "interrupted":
+            raise KeyboardInterrupt  # half of it is no classifier; `model` keeps what it has learnt
         self.temperature = fit_temperature(self.model, X, labels)
         return self
 

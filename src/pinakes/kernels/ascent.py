@@ -13,6 +13,7 @@ from numba import njit
 from pinakes.kernels.outputs import collect_nodes, common, delta_pair, delta_row, path_sum, score_document
 from pinakes.kernels.rows import BLOCK, FEW_BLOCKS, gather_row, scatter_row
 
+ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
 
@@ -63,7 +64,7 @@ def scan(
         i = order[o]
         y_i = y[i]
         if y_i != last_class:
-            delta_row(outputs, y_i, delta, several)
+            delta_row(outputs, y_i, delta)
             last_class = y_i
         score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
         base = 1 - scores[outputs.own[y_i]]
@@ -113,6 +114,22 @@ def merge_active(
 
 
 @njit(cache=True, nogil=True)
+def insert_active(order, active_indptr, active_count, active, beta, new_count, new_classes, most):
+    """Put the worst the scan found for documents `order` into free places of their active sets; changes those."""
+    for i in order:
+        start, end = active_indptr[i], active_indptr[i + 1]
+        for k in range(min(new_count[i], most)):
+            count = active_count[i]
+            present = start + count == end
+            for kk in range(start, start + count):
+                present |= active[kk] == new_classes[i, k]
+            if not present:
+                active[start + count] = new_classes[i, k]
+                beta[start + count] = 0.0
+                active_count[i] = count + 1
+
+
+@njit(cache=True, nogil=True)
 def solve_document(Q, F, beta, C, n_active, precision, max_steps):
     """Solve the document's QP over its active set by moving weight between two classes at a time; changes F and beta.
 
@@ -136,6 +153,7 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
         psi = F_high - F_low
         if psi_before < 0:
             psi_before = max(psi, 0.0)
+            precision = max(precision, ENOUGH * psi)
         if psi <= precision or high == low or low == -2:
             break
         curvature = 0.0
@@ -170,14 +188,14 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
 @njit(cache=True, nogil=True)
 def sweep(
     X_indptr, X_indices, X_data, x_norm2, y, C, order, first, look, rows, outputs, active_indptr, active_count, active,
-    beta, next_visit, patience, now, quiet_gap, precision, totals, scores, delta, several,
+    beta, next_visit, patience, now, quiet_gap, precision, slack, gap, totals, scores, delta, several,
 ):  # fmt: skip
     """One pass of exact steps over documents order[first:]; changes rows, active sets, beta and the visits.
 
     With `look` all classes are scored, and the worst violators take the free places of the active set before the step;
     without it only the classes of the active set are scored. Stops early when the pool of the rows might run out, and
     gives the position in `order` to go on from. `totals` adds up: dual gain, gap of the documents seen (before their
-    step), documents seen.
+    step), documents seen. `slack` and `gap` take what is seen of each document, before its step.
     """
     n_blocks = len(scores) // BLOCK
     few = n_blocks <= FEW_BLOCKS
@@ -213,7 +231,7 @@ def sweep(
 
         if look:
             score_document(X_indices, X_data, x_start, x_end, rows, outputs, scores, several)
-            delta_row(outputs, y_i, delta, several)
+            delta_row(outputs, y_i, delta)
             base = 1 - scores[outputs.own[y_i]]
             for k in range(a_start, a_start + n_active):
                 delta[outputs.own[active[k]]] = 0  # no need to find what is there already
@@ -247,6 +265,8 @@ def sweep(
             top = max(top, F[k])
             carried += beta[a_start + k] * F[k]
         document_gap = C[i] * top - carried
+        slack[i] = top
+        gap[i] = document_gap
         totals[1] += document_gap
         totals[2] += 1
         if document_gap <= quiet_gap:

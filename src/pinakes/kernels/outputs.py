@@ -22,10 +22,11 @@ class Outputs(NamedTuple):
 
     own: np.ndarray  # int32 (n_classes,)
     class_of: np.ndarray  # int32 (n_padded,): class of an own attribute, -1 for shared ones
+    is_class: np.ndarray  # float32 (n_padded,): 1 for an own attribute, 0 for shared ones
     path_indptr: np.ndarray  # int64 (n_classes + 1,)
     path_indices: np.ndarray  # int32
     v2: np.ndarray  # float64 (n_padded,)
-    up: np.ndarray  # int32 (n_padded,): the one attribute above, or one that is always 0
+    up: np.ndarray  # uint32 (n_padded,): the one attribute above, or one that is always 0
     multi: np.ndarray  # int32 (n_multi,)
     multi_indptr: np.ndarray  # int64
     multi_indices: np.ndarray  # int32
@@ -34,6 +35,8 @@ class Outputs(NamedTuple):
     false: np.ndarray  # float64 (n_padded,)
     both: np.ndarray  # float64 (n_padded,)
     matrix: np.ndarray  # float64 (n_classes, n_classes), or (0, 0)
+    below_indptr: np.ndarray  # int64 (n_padded + 1,)
+    below: np.ndarray  # int32 (n_runs, 2): the attributes below each one, itself included, as runs start..end-1
 
 
 @njit(cache=True, nogil=True)
@@ -52,18 +55,24 @@ def sum_down(outputs, scores, several):
 
 
 @njit(cache=True, nogil=True)
-def delta_row(outputs, y, delta, several):
+def delta_row(outputs, y, delta):
     """Write Delta(y, y') at the own attribute of every class y' into `delta`, 0 at shared attributes."""
     delta[:] = 0
     if outputs.loss_kind == LOSS_MATRIX:
         for k in range(len(outputs.own)):
             delta[outputs.own[k]] = outputs.matrix[y, k]
         return
-    for k in range(outputs.path_indptr[y], outputs.path_indptr[y + 1]):
-        delta[outputs.path_indices[k]] = outputs.both[outputs.path_indices[k]]
-    sum_down(outputs, delta, several)
+    # delta = miss[y] + false - both of what is shared: only what lies below y's own attributes shares anything
     for a in range(len(delta)):
-        delta[a] = outputs.miss[y] + outputs.false[a] - delta[a] if outputs.class_of[a] >= 0 else 0.0
+        delta[a] = outputs.miss[y] + outputs.false[a]
+    for k in range(outputs.path_indptr[y], outputs.path_indptr[y + 1]):
+        z = outputs.path_indices[k]
+        both = outputs.both[z]
+        for r in range(outputs.below_indptr[z], outputs.below_indptr[z + 1]):
+            for a in range(outputs.below[r, 0], outputs.below[r, 1]):
+                delta[a] -= both
+    for a in range(len(delta)):
+        delta[a] *= outputs.is_class[a]
     delta[outputs.own[y]] = 0
 
 

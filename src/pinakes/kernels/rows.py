@@ -1,9 +1,9 @@
 """Growing rows of weights, one a feature: memory follows what is non-zero, and reading stays contiguous.
 
-The weights of feature j over all attributes are cut into blocks of 16 (one cache line of float32). A row holds only the
-blocks that were ever written:
+The weights of feature j over all attributes are cut into blocks of 8 (one vector register of float32). A row holds only
+the blocks that were ever written; with p = start[j] + b, b < length[j],
 
-    data[start[j] + b, :] are the weights of attributes 16 * tag[start[j] + b] + (0..15),  b < length[j]
+    data[8 p : 8 p + 8] are the weights of attributes 8 tag[p] + (0..7)
 
 in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
 is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
@@ -18,9 +18,9 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-BLOCK = 16
-FEW_BLOCKS = 4  # with so few, every row is full: looking a weight up would be dearer than reading all
-SEARCHED = 12  # a row of so many blocks is still searched through
+BLOCK = 8
+FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
+SEARCHED = 16  # a row of so many blocks is still searched through
 
 
 class Rows(NamedTuple):
@@ -30,48 +30,40 @@ class Rows(NamedTuple):
     length: np.ndarray  # int32 (n_features,): blocks in use
     capacity: np.ndarray  # int32 (n_features,): blocks reserved
     tag: np.ndarray  # int32 (pool,): which block of attributes
-    data: np.ndarray  # float32 or float64 (pool, BLOCK)
+    data: np.ndarray  # float32 or float64 (pool * BLOCK,)
     used: np.ndarray  # int64 (2,): blocks of the pool, and tables, given away
     table_of: np.ndarray  # int32 (n_features,): which table, -1 for none
-    table: np.ndarray  # int32 (n_tables, n_blocks): place of a block in its row, -1 for none
+    table: np.ndarray  # int16 or int32 (n_tables, n_blocks): place of a block in its row, -1 for none
 
 
-def empty_rows(n_features: int, n_attributes: int, dtype=np.float32, room: int = 1024) -> Rows:
+def empty_rows(n_features: int, n_attributes: int, dtype=np.float32) -> Rows:
     """Make rows that hold nothing; where attributes are few every row is full from the start."""
     n_blocks = -(-n_attributes // BLOCK)
-    rows = Rows(
-        np.zeros(n_features, dtype=np.int64),
-        np.zeros(n_features, dtype=np.int32),
-        np.zeros(n_features, dtype=np.int32),
-        np.zeros(room, dtype=np.int32),
-        np.zeros((room, BLOCK), dtype=dtype),
-        np.zeros(2, dtype=np.int64),
-        np.full(n_features, -1, dtype=np.int32),
-        np.zeros((0, n_blocks), dtype=np.int32),
-    )
-    if n_blocks > FEW_BLOCKS:
-        return rows
-    n_pool = n_features * n_blocks
-    return rows._replace(
-        start=np.arange(n_features, dtype=np.int64) * n_blocks,
-        length=np.full(n_features, n_blocks, dtype=np.int32),
-        capacity=np.full(n_features, n_blocks, dtype=np.int32),
-        tag=np.tile(np.arange(n_blocks, dtype=np.int32), n_features),
-        data=np.zeros((n_pool, BLOCK), dtype=dtype),
+    few = n_blocks <= FEW_BLOCKS
+    n_pool = n_features * n_blocks if few else 0
+    per_row = n_blocks if few else 0
+    return Rows(
+        start=np.arange(n_features, dtype=np.int64) * per_row,
+        length=np.full(n_features, per_row, dtype=np.int32),
+        capacity=np.full(n_features, per_row, dtype=np.int32),
+        tag=np.tile(np.arange(per_row, dtype=np.int32), n_features),
+        data=np.zeros(n_pool * BLOCK, dtype=dtype),
         used=np.array([n_pool, 0], dtype=np.int64),
+        table_of=np.full(n_features, -1, dtype=np.int32),
+        table=np.zeros((0, n_blocks), dtype=np.int16 if n_blocks < 2**15 else np.int32),
     )
 
 
 def with_room(rows: Rows, room: int, tables: int) -> Rows:
     """Give rows pools with at least so many free blocks and tables, leaving behind what rows had outgrown."""
     held = int(rows.capacity.sum(dtype=np.int64))
-    size = held + max(room, held // 2)
+    size = held + max(room, held // 4)
     tag = np.zeros(size, dtype=np.int32)
-    data = np.zeros((size, BLOCK), dtype=rows.data.dtype)
+    data = np.zeros(size * BLOCK, dtype=rows.data.dtype)
     start = np.zeros_like(rows.start)
     used = _move(rows, start, tag, data)
     n_tables = int(rows.used[1])
-    table = np.empty((n_tables + max(tables, n_tables // 2), rows.table.shape[1]), dtype=np.int32)
+    table = np.empty((n_tables + max(tables, n_tables // 4), rows.table.shape[1]), dtype=rows.table.dtype)
     table[:n_tables] = rows.table[:n_tables]
     return rows._replace(start=start, tag=tag, data=data, table=table, used=np.array([used, n_tables], dtype=np.int64))
 
@@ -80,6 +72,9 @@ def compact(rows: Rows) -> Rows:
     """Give the rows without free room, for reading only."""
     short = rows.length < rows.table.shape[1]
     capacity = np.where(short, rows.length, rows.capacity).astype(np.int32)
+    held = int(capacity.sum(dtype=np.int64))
+    if len(rows.tag) == held:
+        return rows
     return with_room(rows._replace(capacity=capacity), 0, 0)
 
 
@@ -114,7 +109,7 @@ def _move(rows, start, tag, data):
         for b in range(rows.length[j]):
             tag[used + b] = rows.tag[rows.start[j] + b]
             for t in range(BLOCK):
-                data[used + b, t] = rows.data[rows.start[j] + b, t]
+                data[(used + b) * BLOCK + t] = rows.data[(rows.start[j] + b) * BLOCK + t]
         used += rows.capacity[j]
     return used
 
@@ -140,30 +135,30 @@ def make_block(rows, j, block, n_blocks):
     """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
     if length == rows.capacity[j]:
-        wanted = max(1, 2 * length)
-        if 2 * wanted > n_blocks:
+        wanted = length + max(1, length // 2)
+        full = 2 * wanted > n_blocks
+        if full:
             wanted = n_blocks
-        start = rows.used[0]
+        old, start = rows.start[j], rows.used[0]
         rows.used[0] += wanted
-        old = rows.start[j]
-        if wanted == n_blocks:  # full from now on: blocks in order
-            for b in range(n_blocks):
-                rows.tag[start + b] = b
-                rows.data[start + b, :] = 0
-            for b in range(length):
-                rows.data[start + rows.tag[old + b], :] = rows.data[old + b, :]
-            rows.start[j] = start
-            rows.capacity[j] = n_blocks
-            rows.length[j] = n_blocks
-            return start + block
-        for b in range(length):
-            rows.tag[start + b] = rows.tag[old + b]
-            rows.data[start + b, :] = rows.data[old + b, :]
         rows.start[j] = start
         rows.capacity[j] = wanted
+        if full:  # from now on: blocks in order
+            for b in range(n_blocks):
+                rows.tag[start + b] = b
+            rows.data[start * BLOCK : (start + n_blocks) * BLOCK] = 0
+        for b in range(length):
+            to = start + rows.tag[old + b] if full else start + b
+            rows.tag[to] = rows.tag[old + b]
+            for t in range(BLOCK):
+                rows.data[to * BLOCK + t] = rows.data[(old + b) * BLOCK + t]
+        if full:
+            rows.length[j] = n_blocks
+            return start + block
     p = rows.start[j] + length
     rows.tag[p] = block
-    rows.data[p, :] = 0
+    for t in range(BLOCK):
+        rows.data[p * BLOCK + t] = 0
     rows.length[j] = length + 1
     if length + 1 > SEARCHED:
         if rows.table_of[j] < 0:
@@ -181,27 +176,27 @@ def add_row(rows, j, x, scores, n_blocks):
     """Add x times row j to `scores` (which has n_blocks * BLOCK entries)."""
     start = rows.start[j]
     length = rows.length[j]
+    # unsigned positions: a signed one might count from the end, and that question keeps loops from being vectorised
     if length == n_blocks:
         # scores += x * row
-        flat = rows.data[start : start + n_blocks].reshape(n_blocks * BLOCK)
-        for a in range(n_blocks * BLOCK):
-            scores[a] += x * flat[a]
+        first = np.uint64(start * BLOCK)
+        for a in range(np.uint64(n_blocks * BLOCK)):
+            scores[a] += x * rows.data[first + a]
         return
     for p in range(start, start + length):
-        base = BLOCK * rows.tag[p]
-        for t in range(BLOCK):
-            scores[base + t] += x * rows.data[p, t]
+        a, d = np.uint64(BLOCK * rows.tag[p]), np.uint64(BLOCK * p)
+        for t in range(np.uint64(BLOCK)):
+            scores[a + t] += x * rows.data[d + t]
 
 
 @njit(cache=True, nogil=True)
 def gather_row(rows, j, x, nodes, n_nodes, scores, n_blocks):
     """Add x times the weights of row j at attributes nodes[:n_nodes] to `scores` at the same attributes."""
-    start = rows.start[j]
-    length = rows.length[j]
-    if length == n_blocks:
-        flat = rows.data[start : start + n_blocks].reshape(n_blocks * BLOCK)
+    if rows.length[j] == n_blocks:
+        first = np.uint64(rows.start[j] * BLOCK)
         for k in range(n_nodes):
-            scores[nodes[k]] += x * flat[nodes[k]]
+            a = np.uint64(nodes[k])
+            scores[a] += x * rows.data[first + a]
         return
     block, p = -1, -1  # of the node before: nodes of one block come in a row
     for k in range(n_nodes):
@@ -210,18 +205,23 @@ def gather_row(rows, j, x, nodes, n_nodes, scores, n_blocks):
             block = a // BLOCK
             p = find_block(rows, j, block, n_blocks)
         if p >= 0:
-            scores[a] += x * rows.data[p, a % BLOCK]
+            scores[a] += x * rows.data[p * BLOCK + a % BLOCK]
 
 
 @njit(cache=True, nogil=True)
 def scatter_row(rows, j, x, nodes, changes, n_nodes, n_blocks):
     """Add x times `changes` to the weights of row j at attributes nodes[:n_nodes]; the row grows where it must."""
+    if rows.length[j] == n_blocks:
+        first = np.uint64(rows.start[j] * BLOCK)
+        for k in range(n_nodes):
+            rows.data[first + np.uint64(nodes[k])] += changes[k] * x
+        return
     for k in range(n_nodes):
         a = nodes[k]
         p = find_block(rows, j, a // BLOCK, n_blocks)
         if p < 0:
             p = make_block(rows, j, a // BLOCK, n_blocks)
-        rows.data[p, a % BLOCK] += changes[k] * x
+        rows.data[p * BLOCK + a % BLOCK] += changes[k] * x
 
 
 @njit(cache=True, nogil=True)
@@ -232,7 +232,7 @@ def squared_norm(rows, v2):
         for p in range(rows.start[j], rows.start[j] + rows.length[j]):
             base = BLOCK * rows.tag[p]
             for t in range(BLOCK):
-                u = np.float64(rows.data[p, t])
+                u = np.float64(rows.data[p * BLOCK + t])
                 if u != 0.0:
                     total += u * u / v2[base + t]
     return total
@@ -245,7 +245,7 @@ def _count(rows, counts):
         n = 0
         for p in range(rows.start[j], rows.start[j] + rows.length[j]):
             for t in range(BLOCK):
-                n += rows.data[p, t] != 0
+                n += rows.data[p * BLOCK + t] != 0
         counts[j] = n
 
 
@@ -260,9 +260,9 @@ def _fill(rows, indptr, indices, data):
             p = start + b
             base = BLOCK * rows.tag[p]
             for t in range(BLOCK):
-                if rows.data[p, t] != 0:
+                if rows.data[p * BLOCK + t] != 0:
                     indices[k] = base + t
-                    data[k] = rows.data[p, t]
+                    data[k] = rows.data[p * BLOCK + t]
                     k += 1
 
 
@@ -275,4 +275,4 @@ def _load(rows, indptr, indices, data, n_blocks):
             p = find_block(rows, j, block, n_blocks)
             if p < 0:
                 p = make_block(rows, j, block, n_blocks)
-            rows.data[p, indices[k] % BLOCK] += data[k]
+            rows.data[p * BLOCK + indices[k] % BLOCK] += data[k]

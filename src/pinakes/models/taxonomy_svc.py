@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +58,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, default=0.01
         Stop when the duality gap is at most this share of the primal objective.
     max_iter : int, default=1000
-        Most full scans over all documents and classes.
+        Most rounds over all documents and classes.
+    max_seconds : float or None, default=None
+        Stop learning after about so long, with what there is; None: no limit.
     n_jobs : int or None, default=None
         Threads for full scans and prediction; None: all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -77,9 +80,11 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     primal_objective_, dual_objective_, gap_ : float
         Objectives at the end, and their difference relative to the primal one.
     n_iter_ : int
-        Full scans made.
+        Rounds made.
+    stopped_ : {"converged", "max_iter", "max_seconds", "interrupted"}
+        Why the solver stopped. Ctrl-C stops it too: what was learnt so far is kept, with a warning.
     history_ : tuple of Progress
-        Objectives, gap and time after each full scan.
+        Objectives, gap and time after each round; of the first few rounds, and where time ran out, estimates.
     n_features_in_ : int
 
     References
@@ -108,6 +113,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         kernel: str = "linear",
         tol: float = 1e-2,
         max_iter: int = 1000,
+        max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -119,6 +125,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.kernel = kernel
         self.tol = tol
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -168,13 +175,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last = result.last
         self.primal_objective_, self.dual_objective_ = last.p_obj, last.d_obj
         self.gap_, self.n_iter_ = last.gap, last.n_iter
-        if not result.converged:
-            warnings.warn(
-                f"{type(self).__name__} stopped after max_iter={self.max_iter} full scans at a relative gap of "
-                f"{self.gap_:.3g}, short of tol={self.tol:g}: raise max_iter, or accept a larger tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        self.stopped_ = result.stopped
+        if result.stopped != "converged":
+            warnings.warn(self._stopped_early(), ConvergenceWarning, stacklevel=2)
         return self
 
     def decision_function(self, X: Any) -> npt.NDArray[Any]:
@@ -219,10 +222,20 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return AscentSolver(
             tol=parameters.check_number(self, "tol", above=0),
             max_iter=parameters.check_integer(self, "max_iter", least=1),
+            max_seconds=math.inf if self.max_seconds is None else parameters.check_number(self, "max_seconds", above=0),
             n_threads=parameters.count_threads(self),
             seed=int(random_state.randint(2**31 - 1)),
             report=report,
         )
+
+    def _stopped_early(self) -> str:
+        why, cure = {
+            "max_iter": (f"after max_iter={self.max_iter} rounds", "raise max_iter, or accept a larger tol"),
+            "max_seconds": (f"after max_seconds={self.max_seconds}", "raise max_seconds, or accept a larger tol"),
+            "interrupted": ("when it was interrupted", "fit again to go on"),
+        }[self.stopped_]
+        reached = f"at a relative gap of {self.gap_:.3g}, short of tol={self.tol:g}"
+        return f"{type(self).__name__} stopped {why} {reached}: {cure}"
 
     def _set_classes(self, taxonomy: Taxonomy) -> None:
         """Set what follows from taxonomy and classes: attributes and loss, as objects and as arrays."""

@@ -17,15 +17,20 @@ One round is
   3. put those classes into the active sets, drop the ones without weight;
   4. sweeps over the active sets in random order, each document's small QP solved exactly, documents that have stayed
      quiet visited more and more rarely, until the gap over the active sets is a fraction of the one the scan found.
+While the gap is still large a full scan would look with stale weights for classes that will not matter. The first
+rounds go through the documents in parts instead: scan a part (threads), then step through it with the weights as they
+are now. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -36,18 +41,23 @@ from pinakes.kernels import rows as growing
 from pinakes.solvers.problem import Problem
 
 logger = logging.getLogger(__name__)
+Stop = Literal["converged", "max_iter", "max_seconds", "interrupted"]
 
-N_NEW = 4  # classes that one scan may add to a document's active set
+N_NEW = 8  # classes that one scan may add to a document's active set
+N_ROUGH = 3  # the first rounds go through the documents in parts …
+N_PARTS = 64  # … so many of them, growing from …
+FIRST_PART = 64  # … so many documents in the very first round …
+N_FIRST = 4  # … and add so many classes
 INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share of the last full one …
 MAX_SWEEPS = 12  # … or so many sweeps were made
-QUIET_SHARE = 0.1  # a document is quiet when its gap is below this share of the average one allowed by `tol`
+QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 DOUBLE_BELOW = 1e-4  # weights are float64 when `tol` asks for more than float32 can show
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What a solver reports after each full scan."""
+    """What a solver reports after each full scan; of the first rounds, estimates with the weights of many moments."""
 
     n_iter: int
     p_obj: float
@@ -63,11 +73,19 @@ class SolverResult:
     rows: growing.Rows  # n_features x n_attributes: v_z w_z
     beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta
     history: tuple[Progress, ...]
-    converged: bool
+    stopped: Stop
 
     @property
     def last(self) -> Progress:
         return self.history[-1]
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where to begin: weights and dual variables that belong together, such as those of a smaller C, scaled."""
+
+    rows: growing.Rows
+    beta: sparse.csr_array | None = None  # None: the weights stay as a constant, and the documents are new
 
 
 class AscentSolver:
@@ -78,111 +96,171 @@ class AscentSolver:
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
-        Most full scans.
+        Most rounds.
+    max_seconds : float
+        Stop after so long, with what there is.
     n_threads : int
-        Threads for the full scans.
+        Threads for the scans.
     seed : int
         For the order of the documents.
     report : callable taking a Progress, optional
-        Called after every full scan.
+        Called after every round.
     """
 
     def __init__(
         self,
         tol: float = 1e-2,
         max_iter: int = 1000,
+        max_seconds: float = math.inf,
         n_threads: int = 1,
         seed: int = 0,
         report: Callable[[Progress], None] | None = None,
     ) -> None:
-        self.tol, self.max_iter, self.n_threads, self.seed, self.report = (
-            tol,
-            max_iter,
-            n_threads,
-            seed,
-            report,
-        )
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.n_threads, self.seed, self.report = n_threads, seed, report
 
-    def solve(self, problem: Problem) -> SolverResult:
-        """Run until the gap is small enough or `max_iter` scans were made."""
-        started = time.perf_counter()
-        rng = np.random.default_rng(self.seed)
-        state = _State.start(problem, self.tol)
+    def solve(self, problem: Problem, start: Start | None = None) -> SolverResult:
+        """Run until the gap is small enough, or rounds or time run out, or an interrupt comes."""
+        state = _State(problem, self.tol, start, Clock(self.max_seconds))
         history: list[Progress] = []
-        converged = False
-        with ThreadPoolExecutor(self.n_threads) as threads:
-            for n_iter in range(1, self.max_iter + 1):
-                # 1. full scan
-                gap, p_obj = state.scan(threads, self.n_threads)
-                relative = gap / p_obj if p_obj > 0 else 0.0
-                history.append(Progress(n_iter, p_obj, p_obj - gap, relative, time.perf_counter() - started))
-                logger.info("scan %d: primal %.6g, gap %.3g", n_iter, p_obj, relative)
-                if self.report:
-                    self.report(history[-1])
-                # 2. stop on the gap
-                converged = relative <= self.tol
-                if converged or n_iter == self.max_iter:
-                    break
-                # 3. new classes in, idle ones out
-                state.merge(spare=N_NEW)
-                # 4. sweeps over active sets
-                state.sweeps(rng, max(INNER_SHARE * gap, 0.5 * self.tol * p_obj), look=n_iter == 1)
-        return SolverResult(growing.compact(state.rows), state.dual(), tuple(history), converged)
+        stopped: Stop = "max_iter"
+        try:
+            with ThreadPoolExecutor(self.n_threads) as threads:
+                state.threads, state.n_threads = threads, self.n_threads
+                for progress in self._rounds(state, N_ROUGH if start is None else 0):
+                    history.append(progress)
+                    logger.info("round %d: primal %.6g, gap %.3g", progress.n_iter, progress.p_obj, progress.gap)
+                    if self.report:
+                        self.report(progress)
+                    if state.exact and progress.gap <= self.tol:
+                        stopped = "converged"
+                        break
+        except TimeIsUp:
+            stopped = "max_seconds"
+        except KeyboardInterrupt:
+            stopped = "interrupted"
+        if not history or stopped in ("max_seconds", "interrupted"):
+            history.append(state.progress(len(history) + 1))
+        return SolverResult(growing.compact(state.rows), state.dual(), tuple(history), stopped)
+
+    def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
+        rng = np.random.default_rng(self.seed)
+        for n_iter in range(1, self.max_iter + 1):
+            if n_iter <= n_rough:
+                state.go_through(rng.permutation(state.n_samples), FIRST_PART if n_iter == 1 else state.n_samples)
+            else:
+                if n_iter > 1:
+                    state.merge()  # 3.
+                    state.sweeps(rng, max(INNER_SHARE * state.gap.sum(), 0.5 * self.tol * state.p_obj))  # 4.
+                state.scan(state.by_class)  # 1.
+            yield state.progress(n_iter)
+
+
+def _parts(order: npt.NDArray[np.int64], first: int) -> Iterator[npt.NDArray[np.int64]]:
+    largest = max(FIRST_PART, -(-len(order) // N_PARTS))
+    size, start = min(first, largest), 0
+    while start < len(order):
+        yield order[start : start + size]
+        start += size
+        size = min(2 * size, largest)
+
+
+class TimeIsUp(Exception):
+    """The time that was given is used up."""
+
+
+class Clock:
+    """Counts the seconds since it was made, and says when they are used up."""
+
+    def __init__(self, max_seconds: float = math.inf) -> None:
+        self.started, self.max_seconds = time.perf_counter(), max_seconds
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.started
+
+    def check(self) -> None:
+        if self.seconds() > self.max_seconds:
+            raise TimeIsUp
 
 
 class _State:
-    """The arrays that change while solving."""
+    """The arrays that change while solving, and the steps that change them."""
 
-    def __init__(self, problem: Problem, rows: growing.Rows, precision: float) -> None:
-        n_samples = len(problem.y)
-        self.problem, self.rows, self.precision = problem, rows, precision
+    threads: ThreadPoolExecutor
+    n_threads: int
+
+    def __init__(self, problem: Problem, tol: float, start: Start | None, clock: Clock) -> None:
+        n_samples = self.n_samples = len(problem.y)
+        self.problem, self.clock, self.precision = problem, clock, QP_SHARE * min(tol, 0.01)
+        self.n_padded = len(problem.outputs.v2)
+        self.few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
+        dtype = np.float64 if tol < DOUBLE_BELOW else np.float32
+        self.rows = growing.empty_rows(problem.X.shape[1], self.n_padded, dtype) if start is None else start.rows
         self.x_norm2 = np.asarray(problem.X.multiply(problem.X).sum(axis=1), dtype=np.float64).ravel()
         self.by_class = np.argsort(problem.y, kind="stable")
-        self.active_indptr = np.zeros(n_samples + 1, dtype=np.int64)
-        self.active_count = np.zeros(n_samples, dtype=np.int32)
-        self.active = np.empty(0, dtype=np.int32)
-        self.beta = np.empty(0, dtype=np.float64)
-        self.new_classes = np.zeros((n_samples, N_NEW), dtype=np.int32)
-        self.new_count = np.zeros(n_samples, dtype=np.int32)
-        self.slack = np.zeros(n_samples)
-        self.gap = np.zeros(n_samples)
-        self.next_visit = np.zeros(n_samples, dtype=np.int64)
-        self.patience = np.zeros(n_samples, dtype=np.int64)
-        self.now = 0
         self.longest = int(np.diff(problem.X.indptr).max(initial=1))
+        beta = start.beta if start is not None and start.beta is not None else sparse.csr_array((n_samples, 1))
+        self.active_indptr = beta.indptr.astype(np.int64)
+        self.active_count = np.diff(beta.indptr).astype(np.int32)
+        self.active, self.beta = beta.indices.astype(np.int32), beta.data.astype(np.float64)
+        self.new_classes = np.zeros((n_samples, min(N_NEW, len(problem.outputs.own) - 1)), dtype=np.int32)
+        self.new_count = np.zeros(n_samples, dtype=np.int32)
+        self.slack, self.gap = np.zeros(n_samples), np.zeros(n_samples)
+        self.p_obj = 0.0
+        self.next_visit, self.patience = np.zeros(n_samples, dtype=np.int64), np.zeros(n_samples, dtype=np.int64)
+        self.now = 0
+        self.exact = False  # whether slack and gap are those of the weights as they are
 
-    @classmethod
-    def start(cls, problem: Problem, tol: float) -> _State:
-        n_features, n_padded = problem.X.shape[1], len(problem.outputs.v2)
-        rows = growing.empty_rows(n_features, n_padded, np.float64 if tol < DOUBLE_BELOW else np.float32)
-        return cls(problem, rows, QP_SHARE * min(tol, 0.01))
+    def progress(self, n_iter: int) -> Progress:
+        """Sum up slack and gap as they were last seen."""
+        norm2 = growing.squared_norm(self.rows, self.problem.outputs.v2)
+        self.p_obj = 0.5 * norm2 + float(self.problem.C @ self.slack)
+        gap = max(float(self.gap.sum()), 0.0)
+        relative = gap / self.p_obj if self.p_obj > 0 else 0.0
+        return Progress(n_iter, self.p_obj, self.p_obj - gap, relative, self.clock.seconds())
 
-    @property
-    def n_padded(self) -> int:
-        return len(self.problem.outputs.v2)
+    def go_through(self, order: npt.NDArray[np.int64], first: int) -> None:
+        """Scan and step through the documents, part by part; the parts double, from `first` documents."""
+        self.merge()
+        self.exact = False
+        for part in [order] if self.few else _parts(order, first):
+            if not self.few:
+                self.scan(part[np.argsort(self.problem.y[part], kind="stable")])
+                kernels.insert_active(
+                    part, self.active_indptr, self.active_count, self.active, self.beta,
+                    self.new_count, self.new_classes, N_FIRST,
+                )  # fmt: skip
+                self.new_count[part] = 0
+            self.now += 1
+            self.sweep(part, 0.0)
 
-    def scan(self, threads: ThreadPoolExecutor, n_threads: int) -> tuple[float, float]:
-        """Look at all classes of all documents; give the gap and the primal objective."""
+    def scan(self, order: npt.NDArray[np.int64]) -> None:
+        """Look at all classes of some documents, in threads: sets slack, gap, new_classes and new_count."""
+        self.clock.check()
         X, y, outputs = self.problem.X, self.problem.y, self.problem.outputs
-        pieces = np.linspace(0, len(y), 8 * n_threads + 1 if n_threads > 1 else 2).astype(np.int64)
+        n_pieces = 1 if self.n_threads == 1 else max(1, min(8 * self.n_threads, len(order) // 64))
+        bounds = np.linspace(0, len(order), n_pieces + 1).astype(np.int64)
 
         def piece(k: int) -> None:
             kernels.scan(
-                X.indptr, X.indices, X.data, y, self.problem.C, self.by_class, pieces[k], pieces[k + 1],
+                X.indptr, X.indices, X.data, y, self.problem.C, order, bounds[k], bounds[k + 1],
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.slack, self.gap, self.new_classes, self.new_count,
-                np.zeros(self.n_padded, dtype=self.rows.data.dtype),
-                np.zeros(self.n_padded, dtype=self.rows.data.dtype),
-                np.zeros(len(outputs.multi)),
+                *self.scratch(),
             )  # fmt: skip
 
-        list(threads.map(piece, range(len(pieces) - 1)))
-        norm2 = growing.squared_norm(self.rows, outputs.v2)
-        p_obj = 0.5 * norm2 + float(self.problem.C @ self.slack)
-        return max(float(self.gap.sum()), 0.0), p_obj
+        list(self.threads.map(piece, range(n_pieces)))
+        self.exact = len(order) == self.n_samples
 
-    def merge(self, spare: int) -> None:
-        """Rebuild the active sets from those with weight and those the scan found, with `spare` free places each."""
+    def scratch(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
+        """Give room for a document's scores, its row of Delta, and what has several parents."""
+        dtype = self.rows.data.dtype
+        n_multi = len(self.problem.outputs.multi)
+        return np.zeros(self.n_padded, dtype=dtype), np.zeros(self.n_padded, dtype=dtype), np.zeros(n_multi)
+
+    def merge(self) -> None:
+        """Rebuild the active sets from those with weight and those the scan found, with free places for more."""
+        spare = self.new_classes.shape[1]
         indptr, count = np.zeros_like(self.active_indptr), np.zeros_like(self.active_count)
         room = len(self.active) + int(self.new_count.sum()) + spare * len(count)
         merged, weight = np.zeros(room, dtype=np.int32), np.zeros(room)
@@ -190,35 +268,36 @@ class _State:
             self.active_indptr, self.active_count, self.active, self.beta, self.new_count, self.new_classes, spare,
             indptr, count, merged, weight,
         )  # fmt: skip
-        self.active_indptr, self.active_count = indptr, count
-        self.active, self.beta = merged[: indptr[-1]].copy(), weight[: indptr[-1]].copy()
         fresh = self.new_count > 0
         self.next_visit[fresh] = 0
         self.patience[fresh] = 0
+        self.new_count[:] = 0
+        self.active_indptr, self.active_count = indptr, count
+        self.active, self.beta = merged[: indptr[-1]].copy(), weight[: indptr[-1]].copy()
 
-    def sweeps(self, rng: np.random.Generator, goal: float, look: bool) -> None:
-        """Sweep until the gap, as the documents met it, is at most `goal`; `look`: the first one sees all classes."""
-        n_samples = len(self.problem.y)
-        few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
-        for k in range(MAX_SWEEPS):
+    def sweeps(self, rng: np.random.Generator, goal: float) -> None:
+        """Sweep over the active sets until the gap, as the documents met it, is at most `goal`."""
+        self.exact = False
+        for _ in range(MAX_SWEEPS):
             self.now += 1
-            left = self.sweep(rng.permutation(n_samples), QUIET_SHARE * goal / n_samples, few or (look and k == 0))
-            if left <= goal:
+            if self.sweep(rng.permutation(self.n_samples), QUIET_SHARE * goal / self.n_samples) <= goal:
                 break
 
-    def sweep(self, order: npt.NDArray[np.int64], quiet: float, look: bool) -> float:
-        """Make one sweep; give the gap over active sets as the documents met it."""
+    def sweep(self, order: npt.NDArray[np.int64], quiet: float) -> float:
+        """Step through some documents; give the gap over active sets as the documents met it.
+
+        Where attributes are few all classes are scored anyway, and violators join the active set at once.
+        """
+        self.clock.check()
         X, outputs = self.problem.X, self.problem.outputs
         totals = np.zeros(3)
         at = 0
         while True:
             at = kernels.sweep(
-                X.indptr, X.indices, X.data, self.x_norm2, self.problem.y, self.problem.C, order, at, look,
+                X.indptr, X.indices, X.data, self.x_norm2, self.problem.y, self.problem.C, order, at, self.few,
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
-                self.next_visit, self.patience, self.now, quiet, self.precision, totals,
-                np.zeros(self.n_padded, dtype=self.rows.data.dtype),
-                np.zeros(self.n_padded, dtype=self.rows.data.dtype),
-                np.zeros(len(outputs.multi)),
+                self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, totals,
+                *self.scratch(),
             )  # fmt: skip
             if at == len(order):
                 return float(totals[1])
@@ -227,7 +306,8 @@ class _State:
 
     def dual(self) -> sparse.csr_array:
         """Give beta = alpha / Delta as CSR, documents by classes."""
-        shape = (len(self.problem.y), len(self.problem.outputs.own))
-        self.new_count[:] = 0
-        self.merge(spare=0)
-        return sparse.csr_array((self.beta, self.active, self.active_indptr), shape=shape)
+        owner = np.repeat(np.arange(self.n_samples), np.diff(self.active_indptr))
+        place = np.arange(len(self.active)) - self.active_indptr[owner]
+        used = (place < self.active_count[owner]) & (self.beta > 0)
+        shape = (self.n_samples, len(self.problem.outputs.own))
+        return sparse.csr_array((self.beta[used], (owner[used], self.active[used])), shape=shape)

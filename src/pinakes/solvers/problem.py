@@ -29,7 +29,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
     n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
     n_padded = -(-(n_attributes + 1) // BLOCK) * BLOCK  # at least one place stays empty
-    up = np.full(n_padded, n_padded - 1, dtype=np.int32)
+    up = np.full(n_padded, n_padded - 1, dtype=np.uint32)
     for parent, start, end in attributes.runs:
         up[start:end] = parent
 
@@ -40,6 +40,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
 
     class_of = np.full(n_padded, -1, dtype=np.int32)
     class_of[attributes.own] = np.arange(n_classes, dtype=np.int32)
+    below_indptr, below = _runs_below(attributes, n_padded)
     miss = false = np.zeros(n_attributes)
     matrix = np.zeros((0, 0))
     if isinstance(loss, MatrixLoss):
@@ -57,6 +58,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     return Outputs(
         own=attributes.own,
         class_of=class_of,
+        is_class=(class_of >= 0).astype(np.float32),
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
         v2=padded(attributes.v2, fill=1.0),
@@ -69,4 +71,20 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         false=padded(own_false),
         both=padded(miss + false),
         matrix=matrix,
+        below_indptr=below_indptr,
+        below=below,
     )
+
+
+def _runs_below(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Give the own attributes of the classes below each attribute, as few contiguous runs: CSR of (start, end)."""
+    owner = np.repeat(np.arange(attributes.n_classes), attributes.paths.sizes())
+    keys = np.sort(attributes.paths.indices.astype(np.int64) * n_padded + attributes.own[owner])
+    first = np.diff(keys, prepend=-2) != 1  # a run ends where the next attribute, or its owner, is not the next one
+    first[1:] |= (keys[1:] // n_padded) != (keys[:-1] // n_padded)
+    starts = np.flatnonzero(first)
+    ends = np.append(starts[1:], len(keys)) - 1
+    below = np.column_stack([keys[starts] % n_padded, keys[ends] % n_padded + 1]).astype(np.int32)
+    indptr = np.zeros(n_padded + 1, dtype=np.int64)
+    np.cumsum(np.bincount(keys[starts] // n_padded, minlength=n_padded), out=indptr[1:])
+    return indptr, below.reshape(-1, 2)
