@@ -94,7 +94,10 @@ def test_all_documents_skipped(refused, place):
 
 def test_files_that_are_not_there(refused):
     assert refused("train", "no.jsonl", *TRAIN) == "no.jsonl: there is no such file or folder"
-    assert refused("train", "docs.jsonl", "-t", "no.tsv", "-o", "m.pinakes") == "no.tsv: No such file or directory"
+    assert (
+        refused("train", "docs.jsonl", "-t", "no.tsv", "-o", "m.pinakes")
+        == "no.tsv: there is no such taxonomy file; check the name"
+    )
     assert refused("predict", "no.pinakes", "docs.jsonl").startswith("no.pinakes: no such model file;")
     assert refused("predict", "text.pinakes", "no.jsonl") == "no.jsonl: there is no such file or folder"
     assert refused("evaluate", "text.pinakes", "no.jsonl") == "no.jsonl: there is no such file or folder"
@@ -140,7 +143,7 @@ def test_a_taxonomy_too_deep_for_memory(refused, place):
         ("--seed 4294967296", "Invalid value for '--seed'"),
         ("--min-df -1", "--min-df must be a whole number >= 1 or a share from 0.0 to 1.0, got -1.0"),
         ("--min-df nan", "--min-df must be a whole number"),
-        ("--min-df 100", "must not be below"),
+        ("--min-df 100", "--min-df must be at most"),
         ("--max-features 0", "--max-features must be None or a whole number"),
         ("--hashing 0", "--hashing must be None or a whole number"),
         ("--ngrams 9", "Invalid value for '--ngrams'"),
@@ -293,3 +296,15 @@ def test_signs_that_a_terminal_would_obey_are_not_passed_on(refused, place):
     assert "\x1b" not in message
     assert "\u202e" not in message
     assert TAXONOMY.count("\n") == 6
+
+
+def test_labels_joined_by_another_separator(refused, place):
+    (place / "x.csv").write_text("text,labels\na b,animal/cat;plant\n")
+    assert "give --label-separator ';'" in refused("train", "x.csv", "-t", "taxonomy.tsv", "-o", "m.pinakes")
+
+
+def test_a_file_that_is_no_model_is_not_overwritten(refused, place):
+    (place / "precious.csv").write_text("a,b\n")
+    message = refused("train", "docs.jsonl", "-t", "taxonomy.tsv", "-o", "precious.csv")
+    assert "is there already and is no model file" in message
+    assert (place / "precious.csv").read_text() == "a,b\n"

@@ -164,7 +164,7 @@ def test_what_the_reader_noticed_is_said(run, tmp_path):
 def test_missing_file_is_one_line(run):
     code, out, err = run("check", "nowhere.tsv")
     assert (code, out) == (1, "")
-    assert err == "pinakes: nowhere.tsv: No such file or directory\n"
+    assert err == "pinakes: nowhere.tsv: there is no such taxonomy file; check the name\n"
 
 
 @pytest.mark.parametrize("verb", ["check", "show", "convert"])

@@ -154,3 +154,9 @@ def test_vectors_in_every_form(fitted):
 def test_how_many_answers(fitted, top):
     with pytest.raises(ParameterError, match="`top` must be a whole number >= 1"):
         fitted.rank(vectors()[0], top=top)
+
+
+def test_texts_may_come_in_any_sequence():
+    classifier = Classifier(TaxonomySVC(), TextFeatures(min_df=1)).fit(["a cat", "a dog"], ["cat", "dog"])
+    for texts in (["my cat"], ("my cat",), np.array(["my cat"]), np.array(["my cat"], dtype=object)):
+        assert classifier.predict(texts).tolist() == ["cat"]

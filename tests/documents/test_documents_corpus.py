@@ -70,7 +70,7 @@ def test_several_labels_are_refused_or_the_first_taken(tmp_path: Path) -> None:
     corpus = corpus_of(tmp_path, [["a"], ["b", "c"], ["d", "a"]])
     with pytest.raises(DocumentError, match=r"a\.jsonl:2: .* several in 2 of 3, the first being 'd1' with 'b', 'c'"):
         corpus.single_labels()
-    with pytest.raises(DocumentError, match=r"labels='first' in Python, --labels first on the command line"):
+    with pytest.raises(DocumentError, match=r"--labels first on the command line, several='first' in Python"):
         corpus.single_labels("error")
     assert corpus.single_labels("first") == ["a", "b", "d"]
     with pytest.raises(ParameterError, match=r"`several` of single_labels must be 'error' or 'first', got 'last'"):

@@ -145,7 +145,7 @@ def test_it_is_a_scikit_learn_transformer() -> None:
         ({"min_df": 0}, "`min_df` of TextFeatures must be a whole number >= 1 or a share .*, got 0"),
         ({"min_df": 1.5}, "`min_df` of TextFeatures must be .*, got 1.5"),
         ({"max_df": True}, "`max_df` of TextFeatures must be .*, got True"),
-        ({"max_df": 1}, "`max_df` of TextFeatures must not be below `min_df`, got 1 and 2"),
+        ({"max_df": 1}, "`min_df` of TextFeatures must be at most `max_df`, got 2 documents where at most 1 of 6"),
         ({"max_features": 0}, "`max_features` of TextFeatures must be None or a whole number .*, got 0"),
         ({"hashing": 2.0}, "`hashing` of TextFeatures must be None or a whole number .*, got 2.0"),
         ({"hashing": 2**31}, "`hashing` of TextFeatures must be"),

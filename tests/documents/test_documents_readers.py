@@ -314,3 +314,8 @@ def test_public_corpora(corpora: Path) -> None:
     with lzma.open(path, "rt", encoding="utf-8") as file:
         expected = [Document(d["id"], d["text"], tuple(d["labels"])) for d in map(json.loads, file)]
     assert list(read_documents(path)) == expected
+
+
+def test_a_csv_with_semicolons_is_told_by_its_header(tmp_path):
+    (tmp_path / "docs.csv").write_text('id;text;labels\n1;"a, b; c";cat\n')
+    assert [(d.id, d.text, d.labels) for d in read_documents(tmp_path / "docs.csv")] == [("1", "a, b; c", ("cat",))]

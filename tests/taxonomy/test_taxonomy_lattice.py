@@ -191,3 +191,8 @@ def test_levels_are_zero_exactly_on_and_below_cycles(drawn):
     levels = find_levels(n, np.unique(np.array(edges, dtype=np.int64).reshape(-1, 2), axis=0))
     for v in range(n):
         assert (levels[v] == 0) == bool(knotted & (nx.ancestors(graph, v) | {v}))
+
+
+def test_a_graph_without_directions_is_refused():
+    with pytest.raises(TaxonomyError, match="got an undirected graph; use a networkx DiGraph"):
+        Taxonomy.from_networkx(nx.Graph([("a", "b")]))

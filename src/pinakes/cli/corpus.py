@@ -43,7 +43,7 @@ def check_labels(corpus: Corpus, taxonomy: Taxonomy, on_error: str) -> Corpus:
         else:
             raise LabelError(
                 f"the label {unknown!r} is not in the taxonomy of {len(taxonomy)} nodes"
-                f"{closest(unknown, taxonomy.ids)}; add it there, or pass over such documents: --on-error skip",
+                f"{closest(unknown, taxonomy.ids)}; {_cure(unknown, taxonomy)}",
                 source=source,
                 line=line,
             )
@@ -52,6 +52,14 @@ def check_labels(corpus: Corpus, taxonomy: Taxonomy, on_error: str) -> Corpus:
             f"no document is left of {len(corpus):,}: none has a label that the taxonomy knows; is it the right one?"
         )
     return corpus if len(kept) == len(corpus) else corpus.take(kept)
+
+
+def _cure(unknown: str, taxonomy: Taxonomy) -> str:
+    for separator in (";", "|", ","):
+        parts = [part.strip() for part in unknown.split(separator)]
+        if len(parts) > 1 and all(part in taxonomy for part in parts):
+            return f"these are several labels: give --label-separator '{separator}'"
+    return "correct it, add it to the taxonomy, or pass over such documents: --on-error skip"
 
 
 def tell_skipped(skipped: list[Skipped]) -> None:

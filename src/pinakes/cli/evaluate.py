@@ -66,7 +66,7 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
             "training documents; they count as mistakes"
         )
     if output == "json":
-        json.dump(result, sys.stdout, indent=2)
+        json.dump(_rounded(result), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
     intervals = result.pop("intervals")
@@ -76,6 +76,15 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
         shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
         rows.append((name, shown, f"{low:.4f} to {high:.4f}" if name in intervals else ""))
     write_table(["measure", "value", "95 % interval"], rows, numbers=["value"])
+
+
+def _rounded(value: Any) -> Any:
+    """Give numbers with the six places that a test set can tell apart."""
+    if isinstance(value, dict):
+        return {name: _rounded(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_rounded(part) for part in value]
+    return round(value, 6) if isinstance(value, float) else value
 
 
 def measure(classifier: Classifier, corpus: Corpus, steps: Steps) -> dict[str, Any]:

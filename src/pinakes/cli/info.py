@@ -44,7 +44,10 @@ def describe(classifier: Any, path: str) -> dict[str, Any]:
         "bytes": os.path.getsize(path),
         "method": type(model).__name__,
         "documents": classifier.kind,
-        "settings": {name: v if isinstance(v, str | int | float) else type(v).__name__ for name, v in settings.items()},
+        "settings": {
+            name: v if v is None or isinstance(v, str | int | float) else type(v).__name__
+            for name, v in settings.items()
+        },
         "taxonomy": {
             "nodes": len(taxonomy),
             "leaves": len(taxonomy.leaves),

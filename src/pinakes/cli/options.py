@@ -170,3 +170,10 @@ def check_target(path: str, inputs: Iterable[str] = ()) -> None:
     for other in inputs:
         if other != STDIN and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
             raise ParameterError(f"{path}: is one of the files to read; choose another name for the file to write")
+    if os.path.exists(path) and not path.endswith(".pinakes") and os.path.getsize(path) and not _is_model(path):
+        raise ParameterError(f"{path}: is there already and is no model file; choose another name, or remove it first")
+
+
+def _is_model(path: str) -> bool:
+    with open(path, "rb") as file:
+        return b'{"__metadata__":{"pinakes"' in file.read(64)

@@ -59,6 +59,7 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.option("--hashing", type=int, metavar="BUCKETS", help="Number words by hash; keeps no vocabulary.")
 @click.option("--taxonomy-format", metavar="FORMAT", help="tsv, csv, json, paths, taxonomy, skos or obo.")
 @click.option("--language", metavar="CODE", help="Language of the names of a SKOS vocabulary.")
+@click.option("--ids", type=click.Choice(["uri", "notation"]), help="What the labels name in a SKOS vocabulary.")
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Fixes the order of documents."
@@ -82,7 +83,8 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         from pinakes.errors import DocumentError
         from pinakes.taxonomy import Taxonomy
 
-        taxonomy_options = {"format": options.pop("taxonomy_format"), "language": options.pop("language")}
+        taxonomy_options = {name: options.pop(name) for name in ("language", "ids")}
+        taxonomy_options["format"] = options.pop("taxonomy_format")
         taxonomy = Taxonomy.load(source, **taxonomy_options)
         corpus = read_corpus(docs, docs_options, steps)
         corpus = check_labels(corpus, taxonomy, docs_options["on_error"])

@@ -96,7 +96,9 @@ class Classifier:
             source = documents.sources[0] if len(documents) else None
         if isinstance(given, np.ndarray) and given.dtype.kind in "UO" and given.ndim == 1:
             given = given.tolist()
-        is_text = isinstance(given, list | tuple) and all(isinstance(text, str) for text in given)
+        if not sparse.issparse(given) and np.ndim(given) == 1:
+            given = list(given)  # a list, a tuple, an array or a data frame's column
+        is_text = isinstance(given, list) and all(isinstance(text, str) for text in given)
         if self.features is None:
             if isinstance(given, str) or (is_text and len(given)):
                 message = "this model takes vectors, got texts; give LIBSVM vectors or an array"

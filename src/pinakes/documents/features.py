@@ -158,8 +158,8 @@ class TextFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         low, high = _documents(self.min_df, n_documents), _documents(self.max_df, n_documents)
         if high < low:
             raise ParameterError(
-                f"`max_df` of TextFeatures must not be below `min_df`, got {high:g} and {low:g} "
-                f"of {n_documents} documents"
+                f"`min_df` of TextFeatures must be at most `max_df`, got {low:g} documents where at most {high:g} of "
+                f"{n_documents} are allowed; lower min_df"
             )
         kept = np.flatnonzero((df >= low) & (df <= high))
         if len(kept) == 0:

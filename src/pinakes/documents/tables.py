@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
+from itertools import chain
 
 from pinakes.documents.document import BadLine, Document, Options, Report, shown, split_labels, split_uris
 from pinakes.documents.sources import Source
@@ -17,8 +18,8 @@ FIELD_LIMIT = 1 << 30  # Python's own 128 KB is less than a long document
 
 
 def read_csv(source: Source, options: Options, report: Report) -> Iterator[Document]:
-    """Read comma-separated values with a header."""
-    return _read_table(source, options, report, ",")
+    """Read comma-separated values with a header; a header with semicolons and no commas says semicolons."""
+    return _read_table(source, options, report, None)
 
 
 def read_tsv(source: Source, options: Options, report: Report) -> Iterator[Document]:
@@ -26,9 +27,13 @@ def read_tsv(source: Source, options: Options, report: Report) -> Iterator[Docum
     return _read_table(source, options, report, "\t")
 
 
-def _read_table(source: Source, options: Options, report: Report, delimiter: str) -> Iterator[Document]:
+def _read_table(source: Source, options: Options, report: Report, delimiter: str | None) -> Iterator[Document]:
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    rows = csv.reader((f"{line}\n" for _, line in source.lines()), delimiter=delimiter, strict=True)
+    lines = (f"{line}\n" for _, line in source.lines())
+    first = next(lines, "")
+    if delimiter is None:
+        delimiter = ";" if ";" in first and "," not in first else ","
+    rows = csv.reader(chain([first], lines), delimiter=delimiter, strict=True)
     header: list[str] = []
     while True:
         line = rows.line_num + 1  # a row may go over several lines: messages name its first

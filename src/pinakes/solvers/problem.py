@@ -44,8 +44,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     miss = false = np.zeros(n_attributes)
     matrix = np.zeros((0, 0))
     if isinstance(loss, MatrixLoss):
-        place = {int(node): k for k, node in enumerate(loss.classes)}
-        rows = np.array([place[int(node)] for node in attributes.class_node])
+        rows = loss.find(attributes.class_node.astype(np.int64))
         matrix = np.ascontiguousarray(loss.matrix[np.ix_(rows, rows)])
     elif isinstance(loss, NodeLoss):
         miss, false = attributes.node_sums(loss.miss), attributes.node_sums(loss.false)

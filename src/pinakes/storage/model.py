@@ -50,7 +50,10 @@ def save(model: Classifier | TaxonomySVC, path: Path) -> None:
     """
     classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
     if not isinstance(classifier.model, TaxonomySVC) or not hasattr(classifier.model, "classes_"):
-        raise ParameterError(f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}")
+        raise ParameterError(
+            f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}; of a Pipeline save "
+            "Classifier(its TaxonomySVC, its TextFeatures)"
+        )
     header: dict[str, Any] = {
         "kind": KIND,
         "version": VERSION,

@@ -94,6 +94,8 @@ def write_taxonomy(
     writable = ", ".join(f.name for f in FORMATS.values() if f.writer)
     if chosen is None:
         raise ParameterError(f"cannot tell a format from the ending of {name!r}; name it: {writable}")
+    if chosen.name == "skos" and name.lower().endswith((".rdf", ".nt", ".jsonld", ".owl", ".xml")):
+        raise ParameterError(f"SKOS is written as Turtle, got the ending of {name!r}; let it end in .ttl")
     if chosen.writer is None:
         raise ParameterError(f"{chosen.name!r} can be read, not written; choose from {writable}")
     options = _given({"language": language}, chosen, chosen.write_options, "writing")
@@ -107,7 +109,10 @@ def write_taxonomy(
 
 def read_text(path: str) -> str:
     """Give the text of a file, unpacked, without a byte-order mark."""
-    data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except FileNotFoundError:
+        raise TaxonomyError("there is no such taxonomy file; check the name", source=path) from None
     try:
         data = _unpack(data)
     except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
@@ -164,6 +169,8 @@ def _packer(stream: IO[bytes], name: str) -> Any:
 
 def _write_whole(target: Path, pieces: Iterator[bytes]) -> None:
     """Write to a new file in the same folder and put it in place when complete."""
+    if not target.parent.is_dir():
+        raise TaxonomyError(f"the folder {target.parent} does not exist; make it first", source=str(target))
     draft = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
         with draft.open("xb") as stream:

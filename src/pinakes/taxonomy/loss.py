@@ -165,18 +165,19 @@ class MatrixLoss(Loss):
 
     def pairs(self, y: npt.ArrayLike, y_hat: npt.ArrayLike) -> Floats:
         y, y_hat = _alike(y, y_hat, len(self.taxonomy))
-        return self.matrix[self._find(y), self._find(y_hat)]
+        return self.matrix[self.find(y), self.find(y_hat)]
 
     def against(self, nodes: npt.ArrayLike) -> Callable[[int], Floats]:
-        columns = self._find(_numbers(nodes, len(self.taxonomy)))
-        return lambda y: self.matrix[self._find(np.array([y]))[0], columns]
+        columns = self.find(_numbers(nodes, len(self.taxonomy)))
+        return lambda y: self.matrix[self.find(np.array([y]))[0], columns]
 
     def unwanted(self, y_hat: npt.ArrayLike) -> Floats:
-        columns = self._find(_numbers(y_hat, len(self.taxonomy)))
+        columns = self.find(_numbers(y_hat, len(self.taxonomy)))
         worst: Floats = self.matrix.max(axis=0)
         return worst[columns]
 
-    def _find(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def find(self, nodes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Give the row of each node."""
         place = self._place[nodes]
         if (place < 0).any():
             unknown = self.taxonomy.ids[nodes[np.argmin(place)]]

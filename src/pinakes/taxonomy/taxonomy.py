@@ -183,6 +183,10 @@ class Taxonomy:
     @classmethod
     def from_networkx(cls, graph: nx.DiGraph[Any], name: str = "name") -> Taxonomy:
         """Build from a networkx DiGraph, its edges from parent to child; `name` is the attribute to read."""
+        if not graph.is_directed():
+            raise TaxonomyError(
+                "edges must point from parent to child, got an undirected graph; use a networkx DiGraph"
+            )
         ids = [str(v) for v in graph.nodes]
         position = {v: k for k, v in enumerate(graph.nodes)}
         names = {str(v): str(data[name]) for v, data in graph.nodes(data=True) if name in data}

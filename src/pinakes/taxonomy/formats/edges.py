@@ -17,9 +17,9 @@ from pinakes.taxonomy.formats.source import Source
 from pinakes.taxonomy.taxonomy import Taxonomy
 
 COLUMNS = {
-    "parent": {"parent", "parent_id", "parent id"},
-    "child": {"child", "child_id", "child id", "id"},
-    "name": {"name", "label", "child_name", "child name"},
+    "parent": {"parent", "parent_id", "parent id", "broader", "superclass", "parent code"},
+    "child": {"child", "child_id", "child id", "id", "code", "node", "notation", "narrower", "category"},
+    "name": {"name", "label", "title", "child_name", "child name", "preflabel", "description"},
 }
 
 
@@ -86,7 +86,9 @@ def _read(rows: Iterator[tuple[int, list[str]]], path: str) -> Source:
             continue
         parent, child = row[at_parent], row[at_child]
         if not child:
-            source.report("error", "bad-line", f"expected a child, got none under {parent!r}", line)
+            message = f"expected parent, child[, name], got no child under {parent!r}; name columns in another order "
+            message += "on the first line, e.g. child,parent,name"
+            source.report("error", "bad-line", message, line)
             continue
         source.edges.append((parent, child, line))
         if 0 <= at_name < len(row):
