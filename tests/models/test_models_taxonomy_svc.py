@@ -21,44 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pinakes import Taxonomy, TaxonomySVC
 from pinakes.errors import ConvergenceWarning, LabelError, ParameterError
-from pinakes.taxonomy.loss import NodeCosts
-from reference.joint_svm import deltas, graph_of, lambdas, solve_joint_svm
-
-LOSSES = ["tree", "zero-one", "costs", "matrix"]
-WEIGHTS = ["normalized", "depth", "equal", "flat", "mapping"]
-
-
-def random_problem(seed, lattice, loss, node_weight):
-    """Draw a small lattice or tree with classes at leaves and inner nodes, documents, a loss and node weights."""
-    rng = np.random.default_rng(seed)
-    n_nodes = int(rng.integers(4, 12))
-    ids = [f"n{v:02}" for v in range(n_nodes)]
-    edges = [("", ids[0])]
-    for v in range(1, n_nodes):
-        n_parents = int(rng.integers(0, 3)) if lattice else int(rng.integers(0, 4) > 0)
-        above = rng.choice(v, size=min(n_parents, v), replace=False)
-        edges += [(ids[p], ids[v]) for p in above] if len(above) else [("", ids[v])]
-    taxonomy = Taxonomy.from_edges(edges)
-    classes = sorted(rng.choice(ids, size=int(rng.integers(2, min(6, n_nodes) + 1)), replace=False))
-    n_samples = int(rng.integers(len(classes), 16))
-    y = np.concatenate([classes, rng.choice(classes, size=n_samples - len(classes))])
-    X = rng.normal(size=(n_samples, 5)) * (rng.random((n_samples, 5)) < 0.6)
-    if loss == "costs":
-        costs = [dict(zip(ids, rng.uniform(0.2, 2, n_nodes), strict=True)) for _ in range(3)]
-        loss = NodeCosts(*costs)
-    elif loss == "matrix":
-        loss = rng.uniform(0.2, 3, (len(classes), len(classes)))
-        np.fill_diagonal(loss, 0)
-    if node_weight == "mapping":
-        node_weight = dict(zip(ids, rng.uniform(0.1, 2, n_nodes), strict=True))
-    return taxonomy, classes, X, y, loss, node_weight
-
-
-def optimum(taxonomy, classes, X, y, C, loss, node_weight):
-    graph = graph_of(taxonomy)
-    Lam = dict(enumerate(lambdas(graph, classes, node_weight).values()))
-    codes = np.searchsorted(classes, y)
-    return solve_joint_svm(X @ X.T, codes, np.broadcast_to(C, len(y)), Lam, deltas(graph, classes, loss))[0]
+from reference.joint_svm import deltas, graph_of, lambdas
+from reference.problems import LOSSES, WEIGHTS, optimum, random_problem
 
 
 @pytest.mark.parametrize("lattice", [False, True], ids=["tree", "lattice"])
@@ -198,7 +162,23 @@ def sparse_problem():
     return taxonomy, sparse.csr_array(Normalizer().fit_transform(X)), y
 
 
-@parametrize_with_checks([TaxonomySVC(tol=1e-10)])
+def known_failures(estimator):
+    near = "takes the exact optimum: weights and copies lead to it on different ways"
+    failures = dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], near)
+    if estimator.kernel == "precomputed":
+        failures["check_classifiers_one_label_sample_weights"] = "its kernel matrix is not symmetric, which is refused"
+    return {} if estimator.tol < 1e-9 else failures
+
+
+@parametrize_with_checks(
+    [
+        TaxonomySVC(tol=1e-10),
+        TaxonomySVC(solver="greedy", max_iter=20),
+        TaxonomySVC(kernel="rbf", max_iter=20),
+        TaxonomySVC(kernel="precomputed", max_iter=20),
+    ],
+    expected_failed_checks=known_failures,
+)
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # one check draws documents 100 units from the origin
