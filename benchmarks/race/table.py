@@ -154,7 +154,7 @@ def _remarks(part: dict[str, Any], rates: dict[str, float]) -> list[str]:
         if row.get("curve") or "gap" not in notes:
             continue
         text = (
-            f"{row['label']}: gap {notes['gap']:.2g} after {notes['full_scans']} full scans; compiling or loading "
+            f"{row['label']}: gap {notes['gap']:.2g} after {notes['full_scans']} rounds; compiling or loading "
             f"compiled code {row['warm_up_seconds']:.1f} s, not counted"
         )
         if "predict_bytes" in notes:
