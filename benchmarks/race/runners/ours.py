@@ -51,7 +51,8 @@ def row_bytes(model: TaxonomySVC) -> Any:
     rows = getattr(getattr(model, "_scorer", None), "rows", None)
     if rows is None or not all(hasattr(rows, name) for name in ("length", "tag", "data")):
         return None
-    return rows.length.astype(np.int64) * (len(rows.data) // max(len(rows.tag), 1) * rows.data.itemsize + rows.tag.itemsize)
+    block = len(rows.data) // max(len(rows.tag), 1)
+    return rows.length.astype(np.int64) * (block * rows.data.itemsize + rows.tag.itemsize)
 
 
 if __name__ == "__main__":
