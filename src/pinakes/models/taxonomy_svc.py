@@ -22,7 +22,7 @@ from pinakes.models import parameters
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.kernel_scoring import KernelScorer
 from pinakes.models.scoring import Ranking, Scorer
-from pinakes.solvers.ascent import AscentSolver, Progress, SolverResult
+from pinakes.solvers.ascent import N_ROUGH, AscentSolver, Progress, SolverResult
 from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, KernelRows, scale_gamma
 from pinakes.solvers.papers import PaperResult, PaperSolver
 from pinakes.solvers.problem import Problem, make_outputs
@@ -31,6 +31,7 @@ from pinakes.taxonomy.attributes import ClassAttributes, class_attributes
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
 SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
+TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
 
 class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,7 +72,8 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     cache_size : float, default=200
         MB for rows of the kernel matrix; not used by "ascent" with a linear kernel.
     tol : float, default=0.01
-        Stop when the duality gap is at most this share of the primal objective.
+        Stop when the duality gap is at most this share of the primal objective. "ascent" solves problems of at most a
+        thousand documents times classes more closely, so that their answers do not depend on the order of documents.
     max_iter : int, default=1000
         Most rounds over all documents and classes. Where the solver is a paper's or the kernel is not linear, a round
         is as many steps as there are documents, each step on one document (in "joint", one selection).
@@ -199,6 +201,8 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         for name in ("support_coef_", "support_vectors_"):  # of an earlier fit with another kernel
             self.__dict__.pop(name, None)
+        if isinstance(solver, AscentSolver) and len(y) * len(self.classes_) <= TINY:
+            solver.tol = min(solver.tol, CLOSE)
         used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
         part = slice(None) if len(used) == len(y) else used
         problem = Problem(X[part], codes[part].astype(np.int32), C * weight[part], self._outputs)
@@ -226,8 +230,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         last = result.last
         self.primal_objective_, self.dual_objective_ = last.p_obj, last.d_obj
         self.gap_, self.n_iter_ = last.gap, last.n_iter
-        self.stopped_ = result.stopped
-        if result.stopped != "converged":
+        near = result.stopped == "max_iter" and self.n_iter_ > N_ROUGH and self.gap_ <= self.tol
+        self.stopped_ = "converged" if near else result.stopped
+        if self.stopped_ != "converged":
             warnings.warn(self._stopped_early(), ConvergenceWarning, stacklevel=2)
         return self
 
