@@ -12,14 +12,14 @@ from pinakes.kernels import rows as growing
 pytestmark = pytest.mark.kernel
 
 
-def grow(n_features, n_attributes, entries, dtype=np.float64):
+def grow(n_features, n_attributes, entries, dtype=np.float64, n_shards=1):
     """Write entries one by one, giving room as the solver does, and the same into a dense matrix."""
     n_blocks = -(-n_attributes // growing.BLOCK)
     rows = growing.empty_rows(n_features, n_attributes, dtype)
     dense = np.zeros((n_features, n_attributes), dtype=dtype)
     for j, a, value in entries:
-        if len(rows.tag) - rows.used[0] < 2 * n_blocks or len(rows.table) == rows.used[1]:
-            rows = growing.with_room(rows, 4 * n_blocks, 2)
+        if not growing.has_room(rows, j, n_blocks):
+            rows = growing.with_room(rows, 4 * n_blocks, 2, n_shards)
         p = growing.find_block(rows, j, a // growing.BLOCK, n_blocks)
         if p < 0:
             p = growing.make_block(rows, j, a // growing.BLOCK, n_blocks)
@@ -28,12 +28,12 @@ def grow(n_features, n_attributes, entries, dtype=np.float64):
     return rows, dense, n_blocks
 
 
-@given(seed=st.integers(0, 1000), n_attributes=st.sampled_from([10, 64, 65, 700]))
+@given(seed=st.integers(0, 1000), n_attributes=st.sampled_from([10, 64, 65, 700]), n_shards=st.integers(1, 3))
 @settings(max_examples=20)
-def test_rows_hold_what_was_written(seed, n_attributes):
+def test_rows_hold_what_was_written(seed, n_attributes, n_shards):
     rng = np.random.default_rng(seed)
     entries = [(rng.integers(3), rng.integers(n_attributes), rng.normal()) for _ in range(rng.integers(1, 120))]
-    rows, dense, n_blocks = grow(3, n_attributes, entries)
+    rows, dense, n_blocks = grow(3, n_attributes, entries, n_shards=n_shards)
     for kept in (
         rows,
         growing.compact(rows),

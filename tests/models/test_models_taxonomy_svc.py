@@ -138,6 +138,7 @@ def test_many_classes_grow_rows_and_agree_with_dense_weights(sparse_problem):
 
 def test_threads_and_seed_do_not_change_the_answer(sparse_problem):
     taxonomy, X, y = sparse_problem
+    X, y = sparse.vstack([X] * 4, format="csr"), np.tile(y, 4)  # enough documents for steps in several threads
     one = TaxonomySVC(taxonomy, n_jobs=1, random_state=1).fit(X, y)
     two = TaxonomySVC(taxonomy, n_jobs=3, random_state=1).fit(X, y)
     assert (one.weights_ != two.weights_).nnz == 0

@@ -7,11 +7,14 @@ u_z = v_z w_z, so that the score of a class is a plain sum over its attributes.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from pinakes.kernels.outputs import collect_nodes, common, delta_pair, delta_row, path_sum, score_document
-from pinakes.kernels.rows import BLOCK, FEW_BLOCKS, gather_row, scatter_row
+from pinakes.kernels.outputs import collect_blocks, common, delta_pair, delta_row, path_sum, score_document
+from pinakes.kernels.rows import BLOCK, gather_row, has_room, scatter_row
+from pinakes.kernels.threads import wait_for_all
 
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
@@ -50,7 +53,7 @@ def find_violators(scores, delta, base, class_of, threshold, worst, classes):
 def scan(
     X_indptr, X_indices, X_data, y, C, order, first, last,
     rows, outputs, active_indptr, active_count, active, beta,
-    slack, gap, new_classes, new_count, scores, delta, several,
+    slack, gap, new_classes, new_count, scratch,
 ):  # fmt: skip
     """Look at every class of documents order[first:last]; weights are only read.
 
@@ -58,6 +61,7 @@ def scan(
     classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
     `order` is sorted by class, so that a row of Delta serves all documents of the class.
     """
+    scores, delta = scratch.scores, scratch.delta
     worst = np.empty(new_classes.shape[1], dtype=np.float64)
     last_class = -1
     for o in range(first, last):
@@ -66,7 +70,7 @@ def scan(
         if y_i != last_class:
             delta_row(outputs, y_i, delta)
             last_class = y_i
-        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, scratch.several)
         base = 1 - scores[outputs.own[y_i]]
 
         top = 0.0  # the largest F among 0 (y_i itself) and the active classes
@@ -185,138 +189,199 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
     return psi_before
 
 
+class Scratch(NamedTuple):
+    """Room that a thread writes to while it looks at a document; of no meaning afterwards."""
+
+    scores: np.ndarray  # (n_padded,): of the weights' type, as `delta`
+    delta: np.ndarray
+    several: np.ndarray  # float64 (n_multi,)
+    change: np.ndarray  # float64 (n_padded,): always left at 0
+    mark: np.ndarray  # uint8 (n_blocks,): always left at 0
+    blocks: np.ndarray  # int32 (n_blocks,)
+
+
+class Changes(NamedTuple):
+    """What the documents of a batch want the weights to change by, per unit of x; document b has count[b] blocks."""
+
+    count: np.ndarray  # int64 (n_batch,)
+    blocks: np.ndarray  # int32 (n_batch, most)
+    values: np.ndarray  # of the weights' type (n_batch, most * BLOCK)
+
+
+@njit(cache=True, nogil=True)
+def step_document(
+    i, b, X_indptr, X_indices, X_data, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    next_visit, patience, now, quiet_gap, precision, slack, gap, changes, worst, found_classes, Q, F, old, deltas,
+    shared, scratch,
+):  # fmt: skip
+    """Solve the QP of document i over its active set; the weights are only read.
+
+    Changes active set, beta and visits of the document, and writes into place b of `changes` what that means for the
+    weights. With `look` all classes are scored, and the worst violators take the free places of the active set before
+    the step; without it only the classes of the active set are scored. `slack` and `gap` take what is seen before the
+    step.
+    """
+    n_blocks = len(scratch.scores) // BLOCK
+    scores, blocks = scratch.scores, scratch.blocks
+    changes.count[b] = 0
+    a_start, n_active = active_indptr[i], active_count[i]
+    if n_active == 0 and not look:
+        gap[i] = 0.0
+        return
+    y_i = y[i]
+    x_start, x_end = X_indptr[i], X_indptr[i + 1]
+    n_few = 0
+    if look:
+        score_document(X_indices, X_data, x_start, x_end, rows, outputs, scores, scratch.several)
+        delta_row(outputs, y_i, scratch.delta)
+        base = 1 - scores[outputs.own[y_i]]
+        for k in range(a_start, a_start + n_active):
+            scratch.delta[outputs.own[active[k]]] = 0  # no need to find what is there already
+        free = active_indptr[i + 1] - a_start - n_active
+        found = 0
+        if free > 0:
+            found = find_violators(
+                scores, scratch.delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free]
+            )
+        for k in range(found):
+            active[a_start + n_active] = found_classes[k]
+            beta[a_start + n_active] = 0.0
+            n_active += 1
+        active_count[i] = n_active
+        own_score = np.float64(scores[outputs.own[y_i]])
+        for k in range(n_active):
+            F[k] = np.float64(scores[outputs.own[active[a_start + k]]])
+    else:
+        # the blocks with attributes of the active classes only
+        n_few = collect_blocks(outputs, y_i, active[a_start : a_start + n_active], scratch.mark, blocks)
+        for k in range(n_few):
+            for t in range(BLOCK):
+                scores[blocks[k] * BLOCK + t] = 0
+        for p in range(x_start, x_end):
+            gather_row(rows, X_indices[p], X_data[p], blocks, n_few, scores, n_blocks)
+        own_score = path_sum(outputs, scores, y_i)
+        for k in range(n_active):
+            F[k] = path_sum(outputs, scores, active[a_start + k])
+
+    top, carried = 0.0, 0.0
+    for k in range(n_active):
+        deltas[k] = delta_pair(outputs, y_i, active[a_start + k])
+        F[k] = deltas[k] * (1.0 - own_score + F[k])
+        top = max(top, F[k])
+        carried += beta[a_start + k] * F[k]
+    slack[i] = top
+    gap[i] = C[i] * top - carried
+    if gap[i] <= quiet_gap:
+        patience[i] = min(patience[i] + 1, MOST_PATIENT)
+        next_visit[i] = now + (1 << patience[i])
+        return
+    patience[i] = 0
+
+    # Q_km = Delta_k Delta_m <Lambda(y_i) - Lambda(k), Lambda(y_i) - Lambda(m)> |x_i|^2
+    own_own = common(outputs, outputs.v2, y_i, y_i)
+    for k in range(n_active):
+        shared[k] = common(outputs, outputs.v2, y_i, active[a_start + k])
+    for k in range(n_active):
+        for m in range(k + 1):
+            inner = own_own - shared[k] - shared[m]
+            inner += common(outputs, outputs.v2, active[a_start + k], active[a_start + m])
+            Q[k, m] = deltas[k] * deltas[m] * inner * x_norm2[i]
+            Q[m, k] = Q[k, m]
+        old[k] = beta[a_start + k]
+    solve_document(Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20)
+
+    # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
+    if look:
+        n_few = collect_blocks(outputs, y_i, active[a_start : a_start + n_active], scratch.mark, blocks)
+    moved = 0.0
+    for k in range(n_active):
+        weight = (beta[a_start + k] - old[k]) * deltas[k]
+        if weight != 0.0:
+            moved += abs(weight)
+            for p in range(outputs.path_indptr[y_i], outputs.path_indptr[y_i + 1]):
+                scratch.change[outputs.path_indices[p]] += weight
+            c = active[a_start + k]
+            for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
+                scratch.change[outputs.path_indices[p]] -= weight
+    count = 0
+    for k in range(n_few):
+        a = blocks[k] * BLOCK
+        largest = 0.0
+        for t in range(BLOCK):
+            change = scratch.change[a + t] * outputs.v2[a + t]
+            scratch.change[a + t] = 0.0
+            if abs(change) <= 1e-14 * moved:  # parts that cancel leave dust: keep it out of the weights
+                change = 0.0
+            largest = max(largest, abs(change))
+            changes.values[b, count * BLOCK + t] = change
+        if largest > 0:
+            changes.blocks[b, count] = blocks[k]
+            count += 1
+    changes.count[b] = count
+
+
+@njit(cache=True, nogil=True)
+def change_weights(X_indptr, X_indices, X_data, batch, changes, shard, at, rows, n_blocks):
+    """Change the rows of one shard as the documents of `batch` want, going on from at[shard] = (b, p).
+
+    Gives True when done. When the shard has no room left, writes where it got to and gives False.
+    """
+    n_shards = len(rows.free)
+    for b in range(at[shard, 0], len(batch)):
+        i = batch[b]
+        if changes.count[b] > 0:
+            for p in range(max(at[shard, 1], X_indptr[i]), X_indptr[i + 1]):
+                j = X_indices[p]
+                if j % n_shards == shard:
+                    if not has_room(rows, j, n_blocks):
+                        at[shard, 0], at[shard, 1] = b, p
+                        return False
+                    scatter_row(rows, j, X_data[p], changes.blocks[b], changes.values[b], changes.count[b], n_blocks)
+        at[shard, 1] = 0
+    at[shard, 0] = len(batch)
+    return True
+
+
 @njit(cache=True, nogil=True)
 def sweep(
-    X_indptr, X_indices, X_data, x_norm2, y, C, order, first, look, rows, outputs, active_indptr, active_count, active,
-    beta, next_visit, patience, now, quiet_gap, precision, slack, gap, totals, scores, delta, several,
+    X_indptr, X_indices, X_data, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
+    active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
+    thread, steps, first, at, full,
 ):  # fmt: skip
-    """One pass of exact steps over documents order[first:]; changes rows, active sets, beta and the visits.
+    """One thread's part of a pass of exact steps over documents `order`, a batch at a time; all threads call it.
 
-    With `look` all classes are scored, and the worst violators take the free places of the active set before the step;
-    without it only the classes of the active set are scored. Stops early when the pool of the rows might run out, and
-    gives the position in `order` to go on from. `totals` adds up: dual gain, gap of the documents seen (before their
-    step), documents seen. `slack` and `gap` take what is seen of each document, before its step.
+    The documents of a batch do not see each other's steps: the threads share them out and only read the weights. Then
+    each thread changes the rows of its shard. When some shard has no room left, all threads give the start of the batch
+    they are in, with what is still to be changed in `at`: make room and call again from there, `full` telling that the
+    steps of that batch are done. Gives len(order) at the end, and -1 when called off before anything was done.
     """
-    n_blocks = len(scores) // BLOCK
-    few = n_blocks <= FEW_BLOCKS
-    widest = 0
-    most_free = 1
-    for i in range(len(y)):
-        widest = max(widest, active_indptr[i + 1] - active_indptr[i])
-        most_free = max(most_free, active_indptr[i + 1] - active_indptr[i] - active_count[i])
-    worst = np.empty(most_free)
-    found_classes = np.empty(most_free, dtype=np.int32)
+    n_threads = len(steps) - 1
+    n_blocks = len(scratch.scores) // BLOCK
+    worst = np.empty(widest)
+    found_classes = np.empty(widest, dtype=np.int32)
     Q = np.empty((widest, widest))
-    F = np.empty(widest)
-    old = np.empty(widest)
-    deltas = np.empty(widest)
-    shared = np.empty(widest)
-    coefficient = np.zeros(len(scores))
-    mark = np.zeros(len(scores), dtype=np.uint8)
-    nodes = np.empty(len(scores), dtype=np.int32)
-    changes = np.empty(len(scores))
-    for o in range(first, len(order)):
-        i = order[o]
-        a_start, n_active = active_indptr[i], active_count[i]
-        if next_visit[i] > now or (n_active == 0 and not look):
-            continue
-        y_i = y[i]
-        x_start, x_end = X_indptr[i], X_indptr[i + 1]
-        # a row that grows takes less than 2 n_blocks blocks on its way from nothing to full
-        if not few and (
-            len(rows.tag) - rows.used[0] < (x_end - x_start) * n_blocks * 2
-            or len(rows.table) - rows.used[1] < x_end - x_start
-        ):
-            return o
-
-        if look:
-            score_document(X_indices, X_data, x_start, x_end, rows, outputs, scores, several)
-            delta_row(outputs, y_i, delta)
-            base = 1 - scores[outputs.own[y_i]]
-            for k in range(a_start, a_start + n_active):
-                delta[outputs.own[active[k]]] = 0  # no need to find what is there already
-            free = active_indptr[i + 1] - a_start - n_active
-            found = 0
-            if free > 0:
-                found = find_violators(scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free])
-            for k in range(found):
-                active[a_start + n_active] = found_classes[k]
-                beta[a_start + n_active] = 0.0
-                n_active += 1
-            active_count[i] = n_active
-            own_score = np.float64(scores[outputs.own[y_i]])
-            for k in range(n_active):
-                F[k] = np.float64(scores[outputs.own[active[a_start + k]]])
-        else:
-            # the attributes of the active classes only
-            n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
-            for k in range(n_nodes):
-                scores[nodes[k]] = 0
-            for p in range(x_start, x_end):
-                gather_row(rows, X_indices[p], X_data[p], nodes, n_nodes, scores, n_blocks)
-            own_score = path_sum(outputs, scores, y_i)
-            for k in range(n_active):
-                F[k] = path_sum(outputs, scores, active[a_start + k])
-
-        top, carried = 0.0, 0.0
-        for k in range(n_active):
-            deltas[k] = delta_pair(outputs, y_i, active[a_start + k])
-            F[k] = deltas[k] * (1.0 - own_score + F[k])
-            top = max(top, F[k])
-            carried += beta[a_start + k] * F[k]
-        document_gap = C[i] * top - carried
-        slack[i] = top
-        gap[i] = document_gap
-        totals[1] += document_gap
-        totals[2] += 1
-        if document_gap <= quiet_gap:
-            patience[i] = min(patience[i] + 1, MOST_PATIENT)
-            next_visit[i] = now + (1 << patience[i])
-            continue
-        patience[i] = 0
-
-        # Q_km = Delta_k Delta_m <Lambda(y_i) - Lambda(k), Lambda(y_i) - Lambda(m)> |x_i|^2
-        own_own = common(outputs, outputs.v2, y_i, y_i)
-        for k in range(n_active):
-            shared[k] = common(outputs, outputs.v2, y_i, active[a_start + k])
-        for k in range(n_active):
-            for m in range(k + 1):
-                inner = own_own - shared[k] - shared[m]
-                inner += common(outputs, outputs.v2, active[a_start + k], active[a_start + m])
-                Q[k, m] = deltas[k] * deltas[m] * inner * x_norm2[i]
-                Q[m, k] = Q[k, m]
-            old[k] = beta[a_start + k]
-        solve_document(Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20)
-
-        # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
-        moved = 0.0
-        if look:
-            n_nodes = collect_nodes(outputs, y_i, active[a_start : a_start + n_active], mark, nodes)
-        for k in range(n_active):
-            step = beta[a_start + k] - old[k]
-            if step != 0.0:
-                moved += abs(step)
-                # gain = F_old d - 1/2 d Q d = (F_old + F_new) d / 2, and F_old = F_new + Q d
-                F_old = F[k]
-                for m in range(n_active):
-                    F_old += Q[k, m] * (beta[a_start + m] - old[m])
-                totals[0] += 0.5 * step * (F[k] + F_old)
-                weight = step * deltas[k]
-                for p in range(outputs.path_indptr[y_i], outputs.path_indptr[y_i + 1]):
-                    coefficient[outputs.path_indices[p]] += weight
-                c = active[a_start + k]
-                for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
-                    coefficient[outputs.path_indices[p]] -= weight
-        # parts that cancel leave dust: keep it out of the weights
-        n_changed = 0
-        for k in range(n_nodes):
-            a = nodes[k]
-            change = coefficient[a] * outputs.v2[a]
-            coefficient[a] = 0.0
-            if abs(change) > 1e-14 * moved:
-                nodes[n_changed] = a
-                changes[n_changed] = change
-                n_changed += 1
-        for p in range(x_start, x_end):
-            scatter_row(rows, X_indices[p], X_data[p], nodes, changes, n_changed, n_blocks)
+    F, old, deltas, shared = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
+    resumed = full[0] != 0
+    if not wait_for_all(steps, thread):
+        return -1
+    full[0] = 0
+    while first < len(order):
+        last = min(first + batch_size, len(order))
+        if not resumed:
+            size = last - first
+            for b in range(size * thread // n_threads, size * (thread + 1) // n_threads):
+                step_document(
+                    order[first + b], b, X_indptr, X_indices, X_data, x_norm2, y, C, look, rows, outputs,
+                    active_indptr, active_count, active, beta, next_visit, patience, now, quiet_gap, precision,
+                    slack, gap, changes, worst, found_classes, Q, F, old, deltas, shared, scratch,
+                )  # fmt: skip
+            at[thread, 0] = 0
+            wait_for_all(steps, thread)
+        resumed = False
+        if not change_weights(X_indptr, X_indices, X_data, order[first:last], changes, thread, at, rows, n_blocks):
+            full[0] = 1
+        wait_for_all(steps, thread)
+        if full[0] != 0:
+            return first
+        first = last
     return len(order)

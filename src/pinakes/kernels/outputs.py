@@ -22,7 +22,6 @@ class Outputs(NamedTuple):
 
     own: np.ndarray  # int32 (n_classes,)
     class_of: np.ndarray  # int32 (n_padded,): class of an own attribute, -1 for shared ones
-    is_class: np.ndarray  # float32 (n_padded,): 1 for an own attribute, 0 for shared ones
     path_indptr: np.ndarray  # int64 (n_classes + 1,)
     path_indices: np.ndarray  # int32
     v2: np.ndarray  # float64 (n_padded,)
@@ -32,7 +31,7 @@ class Outputs(NamedTuple):
     multi_indices: np.ndarray  # int32
     loss_kind: int
     miss: np.ndarray  # float64 (n_classes,)
-    false: np.ndarray  # float64 (n_padded,)
+    false: np.ndarray  # float64 (n_padded,): NaN for shared ones, so that no comparison with them holds
     both: np.ndarray  # float64 (n_padded,)
     matrix: np.ndarray  # float64 (n_classes, n_classes), or (0, 0)
     below_indptr: np.ndarray  # int64 (n_padded + 1,)
@@ -56,23 +55,24 @@ def sum_down(outputs, scores, several):
 
 @njit(cache=True, nogil=True)
 def delta_row(outputs, y, delta):
-    """Write Delta(y, y') at the own attribute of every class y' into `delta`, 0 at shared attributes."""
-    delta[:] = 0
+    """Write Delta(y, y') at the own attribute of every class y' into `delta`, NaN at shared attributes."""
+    n = np.uint64(len(delta))
     if outputs.loss_kind == LOSS_MATRIX:
+        delta[:] = np.nan
         for k in range(len(outputs.own)):
             delta[outputs.own[k]] = outputs.matrix[y, k]
         return
     # delta = miss[y] + false - both of what is shared: only what lies below y's own attributes shares anything
-    for a in range(len(delta)):
-        delta[a] = outputs.miss[y] + outputs.false[a]
+    miss = delta.dtype.type(outputs.miss[y])
+    for a in range(n):
+        delta[a] = miss + outputs.false[a]
     for k in range(outputs.path_indptr[y], outputs.path_indptr[y + 1]):
         z = outputs.path_indices[k]
-        both = outputs.both[z]
-        for r in range(outputs.below_indptr[z], outputs.below_indptr[z + 1]):
-            for a in range(outputs.below[r, 0], outputs.below[r, 1]):
-                delta[a] -= both
-    for a in range(len(delta)):
-        delta[a] *= outputs.is_class[a]
+        both = delta.dtype.type(outputs.both[z])
+        if both != 0:
+            for r in range(outputs.below_indptr[z], outputs.below_indptr[z + 1]):
+                for a in range(np.uint64(outputs.below[r, 0]), np.uint64(outputs.below[r, 1])):
+                    delta[a] -= both
     delta[outputs.own[y]] = 0
 
 
@@ -131,17 +131,20 @@ def path_sum(outputs, scores, c):
 
 
 @njit(cache=True, nogil=True)
-def collect_nodes(outputs, y_i, classes, mark, nodes):
-    """Write the attributes of y_i and `classes` into `nodes`, each once; give how many there are. `mark` is scratch."""
-    n_nodes = 0
+def collect_blocks(outputs, y_i, classes, mark, blocks):
+    """Write the blocks of y_i's and the `classes`' attributes into `blocks`, each once; give how many there are.
+
+    `mark` is scratch, and left at 0.
+    """
+    n_few = 0
     for k in range(-1, len(classes)):
         c = y_i if k < 0 else classes[k]
         for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
-            a = outputs.path_indices[p]
-            if mark[a] == 0:
-                mark[a] = 1
-                nodes[n_nodes] = a
-                n_nodes += 1
-    for k in range(n_nodes):
-        mark[nodes[k]] = 0
-    return n_nodes
+            block = outputs.path_indices[p] // BLOCK
+            if mark[block] == 0:
+                mark[block] = 1
+                blocks[n_few] = block
+                n_few += 1
+    for k in range(n_few):
+        mark[blocks[k]] = 0
+    return n_few

@@ -7,7 +7,9 @@ the blocks that were ever written; with p = start[j] + b, b < length[j],
 
 in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
 is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
-pool and move to its end when they grow; the solver gives the pools more room between calls.
+pool and move to its free end when they grow. The free end is dealt out to shards: rows j with j % n_shards == s take
+from shard s, so that each shard can be written by a thread of its own. The solver gives more room when a shard has
+none.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ class Rows(NamedTuple):
     capacity: np.ndarray  # int32 (n_features,): blocks reserved
     tag: np.ndarray  # int32 (pool,): which block of attributes
     data: np.ndarray  # float32 or float64 (pool * BLOCK,)
-    used: np.ndarray  # int64 (2,): blocks of the pool, and tables, given away
+    free: np.ndarray  # int64 (n_shards, 4): first free block of a shard and the end of its blocks; the same of tables
     table_of: np.ndarray  # int32 (n_features,): which table, -1 for none
     table: np.ndarray  # int16 or int32 (n_tables, n_blocks): place of a block in its row, -1 for none
 
@@ -48,24 +50,28 @@ def empty_rows(n_features: int, n_attributes: int, dtype=np.float32) -> Rows:
         capacity=np.full(n_features, per_row, dtype=np.int32),
         tag=np.tile(np.arange(per_row, dtype=np.int32), n_features),
         data=np.zeros(n_pool * BLOCK, dtype=dtype),
-        used=np.array([n_pool, 0], dtype=np.int64),
+        free=np.array([[n_pool, n_pool, 0, 0]], dtype=np.int64),
         table_of=np.full(n_features, -1, dtype=np.int32),
         table=np.zeros((0, n_blocks), dtype=np.int16 if n_blocks < 2**15 else np.int32),
     )
 
 
-def with_room(rows: Rows, room: int, tables: int) -> Rows:
-    """Give rows pools with at least so many free blocks and tables, leaving behind what rows had outgrown."""
+def with_room(rows: Rows, room: int, tables: int, n_shards: int = 1) -> Rows:
+    """Give rows whose shards have so many free blocks and tables or more, leaving behind what rows had outgrown."""
     held = int(rows.capacity.sum(dtype=np.int64))
-    size = held + max(room, held // 4)
-    tag = np.zeros(size, dtype=np.int32)
-    data = np.zeros(size * BLOCK, dtype=rows.data.dtype)
-    start = np.zeros_like(rows.start)
-    used = _move(rows, start, tag, data)
-    n_tables = int(rows.used[1])
-    table = np.empty((n_tables + max(tables, n_tables // 4), rows.table.shape[1]), dtype=rows.table.dtype)
-    table[:n_tables] = rows.table[:n_tables]
-    return rows._replace(start=start, tag=tag, data=data, table=table, used=np.array([used, n_tables], dtype=np.int64))
+    room = max(room, held // (4 * n_shards)) if room else 0
+    n_tables = int(((rows.table_of >= 0) & (rows.length < rows.table.shape[1])).sum())
+    tables = max(tables, n_tables // (4 * n_shards)) if tables else 0
+    tag = np.zeros(held + n_shards * room, dtype=np.int32)
+    data = np.zeros((held + n_shards * room) * BLOCK, dtype=rows.data.dtype)
+    table = np.empty((n_tables + n_shards * tables, rows.table.shape[1]), dtype=rows.table.dtype)
+    start, table_of = np.zeros_like(rows.start), np.full_like(rows.table_of, -1)
+    _move(rows, start, tag, data, table_of, table)
+    shard = np.arange(n_shards)
+    free = np.column_stack(
+        [held + shard * room, held + (shard + 1) * room, n_tables + shard * tables, n_tables + (shard + 1) * tables]
+    )
+    return rows._replace(start=start, tag=tag, data=data, table_of=table_of, table=table, free=free.astype(np.int64))
 
 
 def compact(rows: Rows) -> Rows:
@@ -101,9 +107,9 @@ def rows_to_csr(rows: Rows, n_attributes: int) -> sparse.csr_array:
 
 
 @njit(cache=True, nogil=True)
-def _move(rows, start, tag, data):
-    """Copy the rows one after the other into `tag` and `data`, and write where each starts into `start`."""
-    used = 0
+def _move(rows, start, tag, data, table_of, table):
+    """Copy the rows, and their tables, one after the other into the arrays given, and write where each starts."""
+    used, n_tables = 0, 0
     for j in range(len(start)):
         start[j] = used
         for b in range(rows.length[j]):
@@ -111,7 +117,10 @@ def _move(rows, start, tag, data):
             for t in range(BLOCK):
                 data[(used + b) * BLOCK + t] = rows.data[(rows.start[j] + b) * BLOCK + t]
         used += rows.capacity[j]
-    return used
+        if rows.table_of[j] >= 0 and rows.length[j] < table.shape[1]:  # a full row needs none
+            table_of[j] = n_tables
+            table[n_tables] = rows.table[rows.table_of[j]]
+            n_tables += 1
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -124,23 +133,32 @@ def find_block(rows, j, block, n_blocks):
     if rows.table_of[j] >= 0:
         b = rows.table[rows.table_of[j], block]
         return start + b if b >= 0 else -1
-    for p in range(start, start + length):
-        if rows.tag[p] == block:
-            return p
-    return -1
+    found = np.int32(-1)  # no way out of the loop: that keeps it one that vectors do
+    for b in range(np.uint32(length)):
+        if rows.tag[np.uint64(start) + b] == block:
+            found = np.int32(b)
+    return start + found if found >= 0 else -1
+
+
+@njit(cache=True, nogil=True)
+def has_room(rows, j, n_blocks):
+    """Say whether row j may grow to any length: from nothing to full it takes less than 3 n_blocks blocks."""
+    shard = rows.free[j % len(rows.free)]
+    return rows.length[j] == n_blocks or (shard[1] - shard[0] >= 3 * n_blocks and shard[3] > shard[2])
 
 
 @njit(cache=True, nogil=True)
 def make_block(rows, j, block, n_blocks):
     """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
+    shard = rows.free[j % len(rows.free)]
     if length == rows.capacity[j]:
         wanted = length + max(1, length // 2)
         full = 2 * wanted > n_blocks
         if full:
             wanted = n_blocks
-        old, start = rows.start[j], rows.used[0]
-        rows.used[0] += wanted
+        old, start = rows.start[j], shard[0]
+        shard[0] += wanted
         rows.start[j] = start
         rows.capacity[j] = wanted
         if full:  # from now on: blocks in order
@@ -162,8 +180,8 @@ def make_block(rows, j, block, n_blocks):
     rows.length[j] = length + 1
     if length + 1 > SEARCHED:
         if rows.table_of[j] < 0:
-            rows.table_of[j] = rows.used[1]
-            rows.used[1] += 1
+            rows.table_of[j] = shard[2]
+            shard[2] += 1
             rows.table[rows.table_of[j], :] = -1
             for b in range(length):
                 rows.table[rows.table_of[j], rows.tag[rows.start[j] + b]] = b
@@ -189,39 +207,35 @@ def add_row(rows, j, x, scores, n_blocks):
             scores[a + t] += x * rows.data[d + t]
 
 
-@njit(cache=True, nogil=True)
-def gather_row(rows, j, x, nodes, n_nodes, scores, n_blocks):
-    """Add x times the weights of row j at attributes nodes[:n_nodes] to `scores` at the same attributes."""
-    if rows.length[j] == n_blocks:
-        first = np.uint64(rows.start[j] * BLOCK)
-        for k in range(n_nodes):
-            a = np.uint64(nodes[k])
-            scores[a] += x * rows.data[first + a]
-        return
-    block, p = -1, -1  # of the node before: nodes of one block come in a row
-    for k in range(n_nodes):
-        a = nodes[k]
-        if a // BLOCK != block:
-            block = a // BLOCK
+@njit(cache=True, nogil=True, inline="always")
+def gather_row(rows, j, x, blocks, n_few, scores, n_blocks):
+    """Add x times blocks[:n_few] of row j to `scores` at the same blocks."""
+    start, length, table = rows.start[j], rows.length[j], rows.table_of[j]
+    for k in range(n_few):
+        block = blocks[k]
+        if length == n_blocks:
+            p = start + block
+        elif table >= 0:
+            b = np.int64(rows.table[table, block])
+            p = start + b if b >= 0 else -1
+        else:
             p = find_block(rows, j, block, n_blocks)
         if p >= 0:
-            scores[a] += x * rows.data[p * BLOCK + a % BLOCK]
+            a, d = np.uint64(BLOCK * block), np.uint64(BLOCK * p)
+            for t in range(np.uint64(BLOCK)):
+                scores[a + t] += x * rows.data[d + t]
 
 
-@njit(cache=True, nogil=True)
-def scatter_row(rows, j, x, nodes, changes, n_nodes, n_blocks):
-    """Add x times `changes` to the weights of row j at attributes nodes[:n_nodes]; the row grows where it must."""
-    if rows.length[j] == n_blocks:
-        first = np.uint64(rows.start[j] * BLOCK)
-        for k in range(n_nodes):
-            rows.data[first + np.uint64(nodes[k])] += changes[k] * x
-        return
-    for k in range(n_nodes):
-        a = nodes[k]
-        p = find_block(rows, j, a // BLOCK, n_blocks)
+@njit(cache=True, nogil=True, inline="always")
+def scatter_row(rows, j, x, blocks, changes, n_few, n_blocks):
+    """Add x times changes[8 k : 8 k + 8] to blocks[k] of row j for k < n_few; the row grows where it must."""
+    for k in range(n_few):
+        p = find_block(rows, j, blocks[k], n_blocks)
         if p < 0:
-            p = make_block(rows, j, a // BLOCK, n_blocks)
-        rows.data[p * BLOCK + a % BLOCK] += changes[k] * x
+            p = make_block(rows, j, blocks[k], n_blocks)
+        c, d = np.uint64(BLOCK * k), np.uint64(BLOCK * p)
+        for t in range(np.uint64(BLOCK)):
+            rows.data[d + t] += x * changes[c + t]
 
 
 @njit(cache=True, nogil=True)

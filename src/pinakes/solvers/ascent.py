@@ -19,7 +19,12 @@ One round is
      quiet visited more and more rarely, until the gap over the active sets is a fraction of the one the scan found.
 While the gap is still large a full scan would look with stale weights for classes that will not matter. The first
 rounds go through the documents in parts instead: scan a part (threads), then step through it with the weights as they
-are now. The result does not depend on the number of threads.
+are now.
+
+A sweep takes its steps in small batches, so that threads can share them: the documents of a batch do not see each
+other's steps, and then each thread changes the weights of its share of the features. Documents that are alike would
+step too far together, so batches are no larger than 1 / (mean cosine of two documents), and become smaller if ever the
+dual objective falls. The result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -30,7 +35,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +43,7 @@ from scipy import sparse
 
 from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
+from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
 
 logger = logging.getLogger(__name__)
@@ -52,6 +58,8 @@ INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share 
 MAX_SWEEPS = 12  # … or so many sweeps were made
 QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
+N_BATCHES = 256  # a sweep has no fewer batches than this …
+BATCH_SIZES = 8, 128  # … of so many documents; where fewer would do, one document at a time
 DOUBLE_BELOW = 1e-4  # weights are float64 when `tol` asks for more than float32 can show
 
 
@@ -145,6 +153,7 @@ class AscentSolver:
 
     def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
         rng = np.random.default_rng(self.seed)
+        best = -math.inf
         for n_iter in range(1, self.max_iter + 1):
             if n_iter <= n_rough:
                 state.go_through(rng.permutation(state.n_samples), FIRST_PART if n_iter == 1 else state.n_samples)
@@ -153,7 +162,19 @@ class AscentSolver:
                     state.merge()  # 3.
                     state.sweeps(rng, max(INNER_SHARE * state.gap.sum(), 0.5 * self.tol * state.p_obj))  # 4.
                 state.scan(state.by_class)  # 1.
-            yield state.progress(n_iter)
+            progress = state.progress(n_iter)
+            if state.exact and progress.d_obj < best:
+                state.batch = max(1, state.batch // 4)
+            best = max(best, progress.d_obj) if state.exact else best
+            yield progress
+
+
+def _batch_size(X: sparse.csr_array, x_norm2: npt.NDArray[np.float64]) -> int:
+    """Say how many documents may take their steps without seeing each other's."""
+    mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
+    likeness = float(mean @ mean) / max(float(x_norm2.mean()), 1e-300)
+    size = int(min(BATCH_SIZES[1], X.shape[0] / N_BATCHES, 1 / max(likeness, 1e-9)))
+    return size if size >= BATCH_SIZES[0] else 1
 
 
 def _parts(order: npt.NDArray[np.int64], first: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -198,7 +219,8 @@ class _State:
         self.rows = growing.empty_rows(problem.X.shape[1], self.n_padded, dtype) if start is None else start.rows
         self.x_norm2 = np.asarray(problem.X.multiply(problem.X).sum(axis=1), dtype=np.float64).ravel()
         self.by_class = np.argsort(problem.y, kind="stable")
-        self.longest = int(np.diff(problem.X.indptr).max(initial=1))
+        self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
+        self.batch = _batch_size(problem.X, self.x_norm2)
         beta = start.beta if start is not None and start.beta is not None else sparse.csr_array((n_samples, 1))
         self.active_indptr = beta.indptr.astype(np.int64)
         self.active_count = np.diff(beta.indptr).astype(np.int32)
@@ -246,17 +268,20 @@ class _State:
                 X.indptr, X.indices, X.data, y, self.problem.C, order, bounds[k], bounds[k + 1],
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.slack, self.gap, self.new_classes, self.new_count,
-                *self.scratch(),
+                self.scratch(),
             )  # fmt: skip
 
         list(self.threads.map(piece, range(n_pieces)))
         self.exact = len(order) == self.n_samples
 
-    def scratch(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[np.float64]]:
-        """Give room for a document's scores, its row of Delta, and what has several parents."""
-        dtype = self.rows.data.dtype
+    def scratch(self) -> kernels.Scratch:
+        """Give a thread room to write to while it looks at a document."""
+        dtype, n = self.rows.data.dtype, self.n_padded
         n_multi = len(self.problem.outputs.multi)
-        return np.zeros(self.n_padded, dtype=dtype), np.zeros(self.n_padded, dtype=dtype), np.zeros(n_multi)
+        return kernels.Scratch(
+            np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n_multi),
+            np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
+        )  # fmt: skip
 
     def merge(self) -> None:
         """Rebuild the active sets from those with weight and those the scan found, with free places for more."""
@@ -289,20 +314,48 @@ class _State:
         Where attributes are few all classes are scored anyway, and violators join the active set at once.
         """
         self.clock.check()
-        X, outputs = self.problem.X, self.problem.outputs
-        totals = np.zeros(3)
-        at = 0
-        while True:
-            at = kernels.sweep(
-                X.indptr, X.indices, X.data, self.x_norm2, self.problem.y, self.problem.C, order, at, self.few,
-                self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
-                self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, totals,
-                *self.scratch(),
+        X, outputs, n_threads = self.problem.X, self.problem.outputs, self.n_threads if self.batch > 1 else 1
+        order = order[self.next_visit[order] <= self.now]
+        widest = int(np.diff(self.active_indptr).max(initial=1))
+        n_blocks = self.n_padded // growing.BLOCK
+        most = min(n_blocks, (widest + 1) * self.longest_path)
+        changes = kernels.Changes(
+            np.zeros(self.batch, np.int64),
+            np.zeros((self.batch, most), np.int32),
+            np.zeros((self.batch, most * growing.BLOCK), self.rows.data.dtype),
+        )
+        scratch = [self.scratch() for _ in range(n_threads)]
+        if len(self.rows.free) != n_threads:
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
+        at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
+
+        def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
+            reached: int = kernels.sweep(
+                X.indptr, X.indices, X.data, self.x_norm2, self.problem.y, self.problem.C, order, self.batch,
+                self.few, self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
+                self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
+                widest, scratch[thread], thread, steps, first, at, full,
             )  # fmt: skip
-            if at == len(order):
-                return float(totals[1])
-            blocks = self.n_padded // growing.BLOCK
-            self.rows = growing.with_room(self.rows, 4 * self.longest * blocks, 4 * self.longest)
+            return reached
+
+        while (first := self.together(part, n_threads, first)) < len(order):
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
+        return float(self.gap[order].sum())
+
+    def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
+        """Call part(0, …), part(1, …), … at the same time, each in a thread, and give what all of them give."""
+        steps = make_steps(n_threads)
+        if n_threads == 1:
+            return part(0, steps, first)
+        parts = []
+        try:
+            for thread in range(n_threads):
+                parts.append(self.threads.submit(part, thread, steps, first))
+        except BaseException:
+            steps[-1] = 1  # some would wait forever for those that never came
+            raise
+        (reached,) = {p.result() for p in parts}
+        return reached
 
     def dual(self) -> sparse.csr_array:
         """Give beta = alpha / Delta as CSR, documents by classes."""

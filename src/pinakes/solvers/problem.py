@@ -52,12 +52,11 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         miss = np.zeros(n_attributes)
         miss[attributes.own] = 0.5
         false = miss
-    own_false = np.zeros(n_attributes)
+    own_false = np.full(n_attributes, np.nan)
     own_false[attributes.own] = attributes.path_sums(false)
     return Outputs(
         own=attributes.own,
         class_of=class_of,
-        is_class=(class_of >= 0).astype(np.float32),
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
         v2=padded(attributes.v2, fill=1.0),
@@ -67,7 +66,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         multi_indices=attributes.multi_paths.indices,
         loss_kind=LOSS_MATRIX if matrix.size else LOSS_NODES,
         miss=attributes.path_sums(miss),
-        false=padded(own_false),
+        false=padded(own_false, fill=np.nan),
         both=padded(miss + false),
         matrix=matrix,
         below_indptr=below_indptr,
