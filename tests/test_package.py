@@ -29,19 +29,21 @@ DESIGNED = {
     "Taxonomy",
     "TaxonomyRankSVC",
     "TaxonomySVC",
+    "TaxonomySVCCV",
     "datasets",
     "load",
     "metrics",
     "save",
 }
-PRESENT = {"Taxonomy", "TaxonomySVC", "datasets", "load", "metrics", "save"}
+PRESENT = {"Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "datasets", "load", "metrics", "save"}
 
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
     from pinakes.models import TaxonomySVC
+    from pinakes.selection import TaxonomySVCCV
 
-    return [TaxonomySVC, TextFeatures]
+    return [TaxonomySVC, TaxonomySVCCV, TextFeatures]
 
 
 def test_public_names():
@@ -120,6 +122,6 @@ def test_attributes_are_documented(estimator):
     if estimator.__name__ == "TextFeatures":
         fitted = estimator(min_df=1).fit(["a cat", "a dog"])
     else:
-        fitted = estimator().fit(np.eye(2), ["a", "b"])
+        fitted = estimator().fit(np.vstack([np.eye(2), np.eye(2)]), ["a", "b"] * 2)
     learnt = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
     assert learnt <= documented, "every learnt attribute is documented"

@@ -11,13 +11,14 @@ __version__ = "0.1.0.dev0"
 _LAZY = {
     "Taxonomy": "pinakes.taxonomy",
     "TaxonomySVC": "pinakes.models",
+    "TaxonomySVCCV": "pinakes.selection",
     "datasets": "pinakes.datasets",
     "load": "pinakes.storage",
     "metrics": "pinakes.metrics",
     "save": "pinakes.storage",
 }
 
-__all__ = ["Taxonomy", "TaxonomySVC", "__version__", "datasets", "load", "metrics", "save"]
+__all__ = ["Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "__version__", "datasets", "load", "metrics", "save"]
 
 
 def __getattr__(name: str) -> Any:

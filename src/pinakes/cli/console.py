@@ -125,8 +125,10 @@ class GapBar:
         )
 
 
-def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = ()) -> None:
-    """Write a table to stdout, as wide as it needs to be; columns in `numbers` stand on the right."""
+def write_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: Iterable[str] = (), *, err: bool = False
+) -> None:
+    """Write a table to stdout, or stderr, as wide as it needs to be; columns in `numbers` stand on the right."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
@@ -137,6 +139,6 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], numbers: 
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
-    out: TextIO = sys.stdout
+    out: TextIO = sys.stderr if err else sys.stdout
     width = None if out.isatty() else 200
     Console(file=out, width=width, markup=False, highlight=False).print(table)

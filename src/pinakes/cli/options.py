@@ -15,6 +15,7 @@ from pinakes.errors import ParameterError
 
 Command = Callable[..., Any]
 STDIN = "-"
+AUTO = "auto"
 
 # what settings are called in Python -> the option that sets them
 FLAGS = {
@@ -35,7 +36,9 @@ FLAGS = {
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
-_SETTING = re.compile(r"`(\w+)` of (?:TaxonomySVC|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`")
+_SETTING = re.compile(
+    r"`(\w+)` of (?:TaxonomySVC|TaxonomySVCCV|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`"
+)
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
 
@@ -70,6 +73,20 @@ class Verb(click.Command):
             if isinstance(given, click.Option) and times[id(given)] > 1:
                 raise click.UsageError(f"{given.opts[0]} is given {times[id(given)]} times; give it once", ctx)
         return super().parse_args(ctx, args)
+
+
+class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
+    """A number, or the word auto."""
+
+    name = "number|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        if value == AUTO:
+            return AUTO
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"expected a number or {AUTO}, got {value!r}", param, ctx)
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]

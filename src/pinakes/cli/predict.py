@@ -25,14 +25,18 @@ AT_ONCE = 2000  # documents read, ranked and written at a time
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Categories a document.")
+@click.option("--below", metavar="NODE", help="Only categories at or below this node of the taxonomy.")
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["jsonl", "csv", "table"])
 @document_options
-def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, output: str, **options: Any) -> None:
+def command(
+    model: str, docs: tuple[str, ...], top: int, below: str | None, jobs: int | None, output: str, **options: Any
+) -> None:
     """Rank the categories of new documents.
 
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
-    first. A document without a known word is answered too, with a low confidence.
+    first. A document without a known word is answered too, with a low confidence. With --below, confidences are shares
+    among the categories there.
     """
     check_inputs(*docs)
     docs_options = reading(options)
@@ -51,7 +55,7 @@ def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, outpu
             while batch := list(itertools.islice(documents, AT_ONCE)):
                 width = None if classifier.features else classifier.model.n_features_in_
                 corpus = Corpus.from_documents(batch, n_features=width)
-                yield from zip(corpus.ids, classifier.rank(corpus, top), strict=True)
+                yield from zip(corpus.ids, classifier.rank(corpus, top, below), strict=True)
             steps.close()
 
         WRITERS[output](answers())

@@ -7,9 +7,11 @@ from typing import Any
 
 import click
 
-from pinakes.cli.console import GapBar, Steps, say
+from pinakes.cli.console import GapBar, Steps, say, write_table
 from pinakes.cli.options import (
+    AUTO,
     Number,
+    NumberOrAuto,
     Verb,
     check_inputs,
     check_target,
@@ -18,6 +20,7 @@ from pinakes.cli.options import (
     reading,
     refuse_together,
 )
+from pinakes.errors import ParameterError
 
 LOSSES = ["tree", "zero-one"]
 NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
@@ -33,15 +36,25 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.option("--taxonomy", "-t", required=True, metavar="FILE", help="The taxonomy that the labels come from.")
 @click.option("--out", "-o", required=True, metavar="FILE", help="The model file to write.")
 @click.option("--method", type=click.Choice(["svm"]), default="svm", show_default=True, help="What to learn with.")
-@click.option("--C", "C", type=Number(), default=1.0, show_default=True, help="What a margin violation costs.")
+@click.option(
+    "--C",
+    "C",
+    type=NumberOrAuto(),
+    default=1.0,
+    show_default=True,
+    help="What a margin violation costs; auto chooses it on documents put aside.",
+)
 @click.option("--loss", type=click.Choice(LOSSES), default="tree", show_default=True, help="What a mistake costs.")
 @click.option(
     "--node-weight",
-    type=click.Choice(NODE_WEIGHTS),
+    type=click.Choice([*NODE_WEIGHTS, AUTO]),
     default="normalized",
     show_default=True,
-    help="How strongly nodes are shared; flat ignores the taxonomy.",
+    help="How strongly nodes are shared; flat ignores the taxonomy, auto chooses.",
 )
+@click.option("--scoring", metavar="METRIC", help="What auto looks for: the name of a metric.  [default: delta_loss]")
+@click.option("--balanced", is_flag=True, help="Every category counts the same in sum, however many documents it has.")
+@click.option("--bias", is_flag=True, help="Learn a constant for every category.")
 @click.option("--tol", type=Number(), default=0.01, show_default=True, help="Relative duality gap to stop at.")
 @click.option("--max-iter", type=int, default=1000, show_default=True, help="Most rounds over all documents.")
 @click.option("--max-seconds", type=Number(), help="Stop learning after about so long, with what there is.")
@@ -99,10 +112,13 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
 
         steps.start("features")
         classifier = make_classifier(taxonomy, vectors=corpus.X is not None, **options)
+        search = classifier.model if hasattr(classifier.model, "Cs") else None
+        reporter = _Reporter(steps, classifier.model.tol, len(corpus))
         classifier.fit(
             corpus.X if corpus.X is not None else steps.count(corpus.texts or [], "texts"),
             labels,
-            report=_Reporter(steps, classifier.model.tol, len(corpus)),
+            report=reporter,
+            **({} if search is None else {"report_trial": reporter.trial}),
         )
         model = classifier.model
         classifier.summary = {
@@ -118,11 +134,16 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
             "seconds_training": round(model.history_[-1].seconds, 3),
             "seconds": round(time.perf_counter() - started, 3),
         }
+        if search is not None:
+            classifier.summary["search"] = _tried(search)
         steps.start("writing")
         from pinakes.storage import save
 
         save(classifier, out)
         tell_skipped(corpus.skipped)
+    if search is not None:
+        rows = [list(row.values()) for row in classifier.summary["search"]]
+        write_table(list(classifier.summary["search"][0]), rows, ["C", search.scoring, "seconds"], err=True)
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
         f"gap {model.gap_:.2%} after {model.n_iter_} rounds; reading {read - started:.1f} s, "
@@ -145,18 +166,46 @@ def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:
             max_features=options["max_features"],
             hashing=options["hashing"],
         )
-    model = TaxonomySVC(
-        taxonomy,
-        C=options["C"],
-        loss=options["loss"],
-        node_weight=options["node_weight"],
-        tol=options["tol"],
-        max_iter=options["max_iter"],
-        max_seconds=options["max_seconds"],
-        n_jobs=options["jobs"],
-        random_state=options["seed"],
-    )
-    return Classifier(model, features)
+    settings = {
+        "class_weight": "balanced" if options["balanced"] else None,
+        "fit_intercept": options["bias"],
+        "tol": options["tol"],
+        "max_iter": options["max_iter"],
+        "max_seconds": options["max_seconds"],
+        "n_jobs": options["jobs"],
+        "random_state": options["seed"],
+    }
+    C, node_weight, loss, scoring = (options[name] for name in ("C", "node_weight", "loss", "scoring"))
+    if AUTO not in (C, node_weight):
+        if scoring is not None:
+            raise ParameterError("--scoring is for --C auto and --node-weight auto; give one of them, or leave it out")
+        return Classifier(TaxonomySVC(taxonomy, C=C, node_weight=node_weight, loss=loss, **settings), features)
+    from pinakes.metrics import get_metric
+    from pinakes.selection import TaxonomySVCCV
+
+    settings |= {"losses": [loss], "scoring": get_metric(scoring or "delta_loss").name}
+    if C != AUTO:
+        settings["Cs"] = [C]
+    if node_weight != AUTO:
+        settings["node_weights"] = [node_weight]
+    return Classifier(TaxonomySVCCV(taxonomy, **settings), features)  # type: ignore[arg-type]
+
+
+def _tried(search: Any) -> list[dict[str, Any]]:
+    """List what a search has tried, the metric as people know it."""
+    from pinakes.metrics import get_metric
+
+    sign = 1 if get_metric(search.scoring).greater_is_better else -1
+    return [
+        {
+            "C": trial.params["C"],
+            "node_weight": trial.params["node_weight"],
+            search.scoring: round(sign * trial.score, 4),
+            "seconds": round(trial.seconds, 2),
+            "chosen": "*" if trial.params == search.best_params_ else "",
+        }
+        for trial in search.trials_
+    ]
 
 
 class _Reporter:
@@ -170,3 +219,8 @@ class _Reporter:
             self.steps.start("training")
             self.begun = True
         self.bar(progress)
+
+    def trial(self, trial: Any) -> None:
+        """Say what was just tried; the next fit begins."""
+        C, node_weight = trial.params["C"], trial.params["node_weight"]
+        self.steps.start("choosing", f"C {C:g}, {node_weight}: {abs(trial.score):.4f}")

@@ -46,7 +46,7 @@ class Classifier:
     Parameters
     ----------
     model : TaxonomySVC
-        To be fitted, or fitted.
+        To be fitted, or fitted. To be fitted, it may be a TaxonomySVCCV.
     features : TextFeatures or None
         How texts become vectors; None where documents are vectors already.
     temperature : float
@@ -75,13 +75,20 @@ class Classifier:
         y: Sequence[str],
         *,
         report: Callable[[Progress], None] | None = None,
+        **options: Any,
     ) -> Classifier:
-        """Learn features, weights and temperature from texts (or vectors) and one label each."""
+        """Learn features, weights and temperature from texts (or vectors) and one label each.
+
+        A model that looks for the best settings, such as a TaxonomySVCCV, leaves the best one in its place; `options`
+        go to its `fit`.
+        """
         X = as_csr(documents) if self.features is None else self.features.fit_transform(documents)
         labels = np.asarray(y)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*when it was interrupted", ConvergenceWarning)
-            self.model.fit(X, labels, report=report)
+            self.model.fit(X, labels, report=report, **options)
+        learner: Any = self.model
+        self.model = getattr(learner, "best_estimator_", learner)
         if self.model.stopped_ == "interrupted":
             raise KeyboardInterrupt  # half of it is no classifier; `model` keeps what it has learnt
         self.temperature = fit_temperature(self.model, X, labels)
@@ -111,14 +118,19 @@ class Classifier:
             raise DocumentError(message, source=source)
         return self.features.transform(given)
 
-    def rank(self, documents: Corpus | Sequence[str] | Any, top: int = 5) -> list[list[Answer]]:
-        """Give the `top` best categories of each document, best first."""
+    def rank(
+        self, documents: Corpus | Sequence[str] | Any, top: int = 5, below: str | None = None
+    ) -> list[list[Answer]]:
+        """Give the `top` best categories of each document, best first; with `below`, of those at or below that node.
+
+        Confidences are then shares among these: how sure the answer is if the document belongs there.
+        """
         if not isinstance(top, int | np.integer) or isinstance(top, bool) or top < 1:
             raise ParameterError(f"`top` must be a whole number >= 1, got {top!r}")
         X = self.vectors(documents)
         if X.shape[0] == 0:
             return []
-        ranking = self.model.rank(X, top, self.temperature)
+        ranking = self.model.rank(X, top, self.temperature, below)
         assert ranking.confidences is not None
         known = {k: self._describe(int(k)) for k in np.unique(ranking.classes)}
         return [
@@ -129,9 +141,9 @@ class Classifier:
             for classes, scores, confidences in zip(ranking.classes, ranking.scores, ranking.confidences, strict=True)
         ]
 
-    def predict(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
-        """Give the best category of each document."""
-        return self.model.predict(self.vectors(documents))
+    def predict(self, documents: Corpus | Sequence[str] | Any, below: str | None = None) -> npt.NDArray[Any]:
+        """Give the best category of each document; with `below`, of those at or below that node."""
+        return self.model.predict(self.vectors(documents), below)
 
     def decision_function(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
         """Give the scores of all categories, documents by `classes_`; two columns where there are two."""

@@ -56,13 +56,18 @@ class KernelScorer:
             return Ranking(classes, values, None)
         return Ranking(classes, values, np.exp((values - values[:, :1]) / temperature) / total[:, None])
 
+    def part(self, classes: npt.NDArray[np.int64]) -> KernelScorer:
+        """Give a scorer of some of the classes alone, by ascending number."""
+        attributes, kept = self.attributes.restricted(classes)
+        return KernelScorer(self.kernel, self.support, self.coefficients[:, kept], attributes)
+
     def _batches(self, n_samples: int) -> Iterator[tuple[int, int]]:
         size = max(1, MOST_VALUES // max(self.coefficients.shape[0], self.attributes.n_attributes, 1))
         return ((first, min(first + size, n_samples)) for first in range(0, n_samples, size))
 
     def _batch(self, X: sparse.csr_array) -> npt.NDArray[np.float64]:
         if isinstance(self.support, np.ndarray):
-            K: Any = X[:, self.support].toarray()
+            K: Any = X[:, self.support].toarray() + self.kernel.constant
         else:
             K = self.kernel.between(X, self.support)
         values = np.asarray((self.coefficients.T @ K.T).T)  # K @ coefficients, which are sparse

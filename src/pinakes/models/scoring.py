@@ -12,8 +12,13 @@ from scipy import sparse
 
 from pinakes.kernels import ranking
 from pinakes.kernels.outputs import Outputs
-from pinakes.kernels.rows import Rows
+from pinakes.kernels.rows import Rows, rows_from_csr, rows_to_csr
+from pinakes.solvers.problem import make_outputs
+from pinakes.taxonomy import Taxonomy
+from pinakes.taxonomy.attributes import ClassAttributes
+from pinakes.taxonomy.loss import ZeroOneLoss
 
+NO_LOSS = ZeroOneLoss(Taxonomy.flat(["any"]))  # scores do not depend on it
 AT_ONCE = 256  # documents that a thread takes at a time
 
 
@@ -40,6 +45,13 @@ class Scorer:
 
         _in_threads(part, X.shape[0], n_threads)
         return out
+
+    def part(self, classes: npt.NDArray[np.int64], attributes: ClassAttributes) -> Scorer:
+        """Give a scorer of some of the classes alone, by ascending number: what the others have is left out."""
+        some, kept = attributes.restricted(classes)
+        outputs = make_outputs(some, NO_LOSS)
+        weights = rows_to_csr(self.rows, attributes.n_attributes)[:, kept]
+        return Scorer(rows_from_csr(weights, len(outputs.v2)), outputs)
 
     def rank(self, X: sparse.csr_array, n_best: int, n_threads: int, temperature: float = 0.0) -> Ranking:
         """Give the best classes of each document; with a temperature, also how sure a softmax of the scores is."""

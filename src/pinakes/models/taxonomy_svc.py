@@ -13,16 +13,18 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinakes.documents import as_csr
-from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
+from pinakes.errors import ConvergenceWarning, DocumentError, LabelError, ParameterError
 from pinakes.kernels.rows import rows_from_csr, rows_to_csr
 from pinakes.models import parameters
 from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.models.continuation import Beginning, Seen, begin_after, carry_over, widen_classes
 from pinakes.models.kernel_scoring import KernelScorer
 from pinakes.models.scoring import Ranking, Scorer
-from pinakes.solvers.ascent import N_ROUGH, AscentSolver, Progress, SolverResult
+from pinakes.models.weighting import class_weights, sample_weights
+from pinakes.solvers.ascent import DOUBLE_BELOW, N_ROUGH, AscentSolver, Progress, SolverResult, Start
 from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, KernelRows, scale_gamma
 from pinakes.solvers.papers import PaperResult, PaperSolver
 from pinakes.solvers.problem import Problem, make_outputs
@@ -31,6 +33,7 @@ from pinakes.taxonomy.attributes import ClassAttributes, class_attributes
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
 SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
+MOST_SUBTREES = 8  # that are kept ready for scoring
 TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
 
@@ -54,6 +57,14 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     node_weight : {"normalized", "depth", "equal", "flat"} or mapping of id to v_z, default="normalized"
         How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`.
         "flat" shares nothing.
+    class_weight : {"balanced"}, mapping of label to weight, or None, default=None
+        Multiplies C for the documents of a class; a label that is not named counts 1. "balanced": every class counts
+        the same in sum, n_samples / (n_classes * documents of the class).
+    fit_intercept : bool, default=False
+        Whether every class has a bias: a constant feature of the value `intercept_scaling`, learnt and regularised as
+        all others are (as LIBLINEAR does), by taxonomy node too.
+    intercept_scaling : float, default=1.0
+        The larger it is, the less the bias is regularised.
     solver : {"ascent", "greedy", "joint", "exhaustive"}, default="ascent"
         The algorithm. All reach the same optimum. "ascent" is for work; the others are those of the papers, for small
         problems: "greedy" and "joint" are Algorithm 1 of 2004 with step 8a and 8b, "exhaustive" is that of 2003. See
@@ -79,6 +90,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         is as many steps as there are documents, each step on one document (in "joint", one selection).
     max_seconds : float or None, default=None
         Stop learning after about so long, with what there is; None: no limit.
+    keep_documents : bool, default=False
+        Whether `partial_fit` may change what it learnt from earlier documents. The estimator then holds all documents
+        it has seen.
     n_jobs : int or None, default=None
         Threads for full scans and prediction; None: all cores. The result does not depend on it.
     random_state : int, RandomState or None, default=None
@@ -93,8 +107,10 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         v_z w_z of every attribute of `attributes_`; only with a linear kernel, as `coef_`.
     attributes_ : ClassAttributes
         Which attributes each class has.
+    intercept_ : ndarray (n_classes,)
+        The bias of each class; 0 without `fit_intercept`. F(x, y) = <coef_[y], x> + intercept_[y].
     dual_coef_ : sparse array (n_samples, n_classes)
-        alpha_iy.
+        alpha_iy, of the documents of the last `fit` or `partial_fit`, and with `keep_documents` of all.
     support_ : ndarray
         Which documents carry weight: the numbers of the rows that `dual_coef_` has entries in.
     support_vectors_ : sparse array (n_support, n_features_in_)
@@ -136,6 +152,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         C: float = 1.0,
         loss: Any = "tree",
         node_weight: Any = "normalized",
+        class_weight: Any = None,
+        fit_intercept: bool = False,
+        intercept_scaling: float = 1.0,
         solver: str = "ascent",
         kernel: Any = "linear",
         degree: int = 3,
@@ -145,6 +164,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tol: float = 1e-2,
         max_iter: int = 1000,
         max_seconds: float | None = None,
+        keep_documents: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -152,6 +172,9 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.C = C
         self.loss = loss
         self.node_weight = node_weight
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.solver = solver
         self.kernel = kernel
         self.degree = degree
@@ -161,6 +184,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.max_iter = max_iter
         self.max_seconds = max_seconds
+        self.keep_documents = keep_documents
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -182,29 +206,181 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         `sample_weight` multiplies C document by document; `report` is called after every round.
         """
-        C = parameters.check_number(self, "C", above=0)
         solver = self._make_solver(report)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
-        dense = not sparse.issparse(X)
-        X = _as_csr(X)
+        X, y, weight, dense = self._check_training(X, y, sample_weight)
         kernel = self._make_kernel(X, dense)
-        check_classification_targets(y)
-        weight = np.ones(len(y)) if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if (weight < 0).any():
-            raise ParameterError(f"`sample_weight` must be >= 0, got {weight.min():g}")
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
                 f"{type(self).__name__} needs at least 2 classes, got the 1 class {str(self.classes_[0])!r} only"
             )
         self._set_classes(resolve_taxonomy(self.taxonomy, self.classes_))
+        self._learn(solver, kernel, X, codes, weight)
+        self._seen = Seen(X, y, weight, self.dual_coef_) if self.keep_documents else None
+        return self
 
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        *,
+        report: Callable[[Progress], None] | None = None,
+    ) -> TaxonomySVC:
+        """Go on learning with more documents, at the cost of these alone; a first call is a `fit`.
+
+        The problem is that of all documents ever seen. Its dual is climbed further: the variables of the new documents
+        are found, those of earlier ones stay as they are, so that
+
+            min 1/2 |w - w_old|^2 + sum over new documents of C_i xi_i
+
+        With `keep_documents` the earlier ones move too, and the optimum for all documents is reached, at about the cost
+        of a fit to all of them from a good beginning. A model from a file, and one that was fitted without
+        `keep_documents`, goes on from its weights.
+
+        `classes` are labels to know beyond those of `y`. Labels that come up later join then: what was learnt for the
+        nodes above them is theirs at once. Needs the solver "ascent" and a linear kernel.
+        """
+        solver = self._make_solver(report)
+        if not isinstance(solver, AscentSolver):
+            raise ParameterError("`partial_fit` needs solver='ascent' and kernel='linear'; use `fit` on all documents")
+        if isinstance(self.class_weight, str):
+            raise ParameterError(
+                f"`class_weight`={self.class_weight!r} counts all documents, which `partial_fit` does not see; give a "
+                "mapping of labels to weights"
+            )
+        before = dict(self.__dict__)
+        try:
+            return self._go_on(solver, X, y, classes, sample_weight)
+        except Exception:
+            self.__dict__ = before
+            raise
+
+    def _go_on(self, solver: AscentSolver, X: Any, y: Any, classes: Any, sample_weight: Any) -> TaxonomySVC:
+        first = not hasattr(self, "classes_")
+        X, y, weight, dense = self._check_training(X, y, sample_weight, reset=first)
+        known = [y, *([] if classes is None else [np.asarray(classes)]), *([] if first else [self.classes_])]
+        labels = np.unique(np.concatenate(known))
+        if len(labels) < 2:
+            raise ParameterError(
+                f"{type(self).__name__} needs at least 2 classes, got the 1 class {str(labels[0])!r} only; name those "
+                "to come with `classes`"
+            )
+        n_new, begin, seen = len(y), None, None
+        if first or self._seen is None or not self.keep_documents:
+            empty = sparse.csr_array((n_new, len(labels)))
+            seen = Seen(X, y, weight, empty)
+        else:
+            seen = self._seen.more(X, y, weight)
+        if first:
+            self.classes_ = labels
+            self._set_classes(resolve_taxonomy(self.taxonomy, labels))
+        else:
+            weights, alpha = self._all_weights(), seen.alpha
+            if len(labels) > len(self.classes_):
+                old = self.taxonomy_, self.attributes_, self.classes_
+                taxonomy = self.taxonomy_ if self.taxonomy is not None else resolve_taxonomy(None, labels)
+                self.classes_ = labels
+                self._set_classes(taxonomy)
+                weights = carry_over(weights, old, (self.taxonomy_, self.attributes_, labels))
+                if alpha.shape[1] < len(labels):
+                    alpha = widen_classes(alpha, old[2], labels)
+            begin = Beginning(weights, alpha)
+        self._learn(solver, self._make_kernel(X, dense), seen.X, np.searchsorted(labels, seen.y), seen.weight, begin)
+        self._seen = seen._replace(alpha=self.dual_coef_) if self.keep_documents else None
+        return self
+
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """Give the scores F(x, y) of all classes; with two classes only the difference, as scikit-learn does."""
+        X = self._check_documents(X)
+        scores = self._scorer.scores(X, parameters.count_threads(self))
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any, below: str | None = None) -> npt.NDArray[Any]:
+        """Give the best class of each document; with `below`, the best one at or below that node."""
+        best = self.rank(X, 1, below=below).classes[:, 0]
+        return self.classes_[best]
+
+    def rank(self, X: Any, n_best: int = 5, temperature: float = 0.0, below: str | None = None) -> Ranking:
+        """Give the `n_best` best classes of each document (positions in `classes_`) and their scores, best first.
+
+        With a positive temperature also the shares of a softmax of all scores divided by it. With `below`, the id of a
+        node, only classes at or below that node are scored, at the cost of these, and shares are among them.
+        """
+        X = self._check_documents(X)
+        n_threads = parameters.count_threads(self)
+        if below is None:
+            return self._scorer.rank(X, n_best, n_threads, temperature)
+        classes, scorer = self._below(below)
+        found = scorer.rank(X, n_best, n_threads, temperature)
+        return found._replace(classes=classes[found.classes].astype(np.int32))
+
+    @property
+    def weights_(self) -> sparse.csr_array:
+        """v_z w_z of every attribute (n_features_in_, n_attributes)."""
+        check_is_fitted(self, "classes_")
+        if isinstance(self._scorer, KernelScorer):
+            raise AttributeError(
+                f"{type(self).__name__} with kernel={self.kernel!r} has no weights of features (`weights_`, `coef_`): "
+                "use `support_coef_` and `support_vectors_`, or a linear kernel"
+            )
+        weights = self._all_weights()
+        return weights[: self.n_features_in_] if self._has_constant() else weights
+
+    @property
+    def intercept_(self) -> npt.NDArray[np.float64]:
+        """The bias of each class (n_classes,)."""
+        check_is_fitted(self, "classes_")
+        if not self.fit_intercept:
+            return np.zeros(len(self.classes_))
+        if isinstance(self._scorer, KernelScorer):
+            by_attribute = np.asarray(self.support_coef_.sum(axis=0), dtype=np.float64) * self.intercept_scaling**2
+        else:
+            by_attribute = self._all_weights()[[-1]].toarray()[0].astype(np.float64) * self.intercept_scaling
+        return self.attributes_.path_sums(by_attribute)
+
+    @property
+    def coef_(self) -> sparse.csr_array:
+        """One weight vector a class (n_classes, n_features_in_): the sum of its attributes'."""
+        weights, paths = self.weights_, self.attributes_.paths
+        shape = (len(self.classes_), weights.shape[1])
+        members = sparse.csr_array((np.ones(len(paths.indices)), paths.indices, paths.indptr), shape=shape)
+        return sparse.csr_array(members @ weights.T)
+
+    # -- what fit, load and predict share --------------------------------------------------------------------
+
+    def _check_training(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool = True
+    ) -> tuple[sparse.csr_array, npt.NDArray[Any], npt.NDArray[np.float64], bool]:
+        """Check documents to learn from; give them as CSR, with their constant, and whether they were dense."""
+        settings: dict[str, Any] = {"accept_sparse": "csr", "accept_large_sparse": True, "reset": reset}
+        X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **settings)
+        dense = not sparse.issparse(X)
+        X = _as_csr(X)
+        check_classification_targets(y)
+        weight = sample_weights(sample_weight, X)
+        return self._with_constant(X), y, weight, dense
+
+    def _learn(
+        self,
+        solver: AscentSolver | PaperSolver,
+        kernel: DocumentKernel,
+        X: sparse.csr_array,
+        codes: npt.NDArray[Any],
+        weight: npt.NDArray[np.float64],
+        begin: Beginning | None = None,
+    ) -> None:
+        """Solve the problem of these documents and take the result as the model; classes and attributes are set."""
+        C = parameters.check_number(self, "C", above=0)
         for name in ("support_coef_", "support_vectors_"):  # of an earlier fit with another kernel
             self.__dict__.pop(name, None)
-        if isinstance(solver, AscentSolver) and len(y) * len(self.classes_) <= TINY:
+        self._subtrees: dict[str, tuple[npt.NDArray[np.int64], Scorer | KernelScorer]] = {}
+        if isinstance(solver, AscentSolver) and len(codes) * len(self.classes_) <= TINY:
             solver.tol = min(solver.tol, CLOSE)
+        weight = weight * class_weights(self.class_weight, self.classes_, codes, weight, self.taxonomy_)[codes]
         used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
-        part = slice(None) if len(used) == len(y) else used
+        part = slice(None) if len(used) == len(codes) else used
         problem = Problem(X[part], codes[part].astype(np.int32), C * weight[part], self._outputs)
         result: SolverResult | PaperResult
         if isinstance(solver, PaperSolver):
@@ -214,11 +390,12 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rows = KernelRows(kernel, documents, parameters.check_number(self, "cache_size", above=0))
             result = solver.solve(rows, problem.y, problem.C, self._outputs)
         else:
-            result = solver.solve(problem)
+            start = None if begin is None else self._start(begin, problem, used, solver.tol)
+            result = solver.solve(problem, start)
 
         beta = result.beta.tocoo()
         delta = self._loss.pairs(self._nodes[problem.y[beta.row]], self._nodes[beta.col])
-        shape = (len(y), len(self.classes_))
+        shape = (len(codes), len(self.classes_))
         self.dual_coef_ = sparse.csr_array((beta.data * delta, (used[beta.row], beta.col)), shape=shape)
         self.support_ = np.flatnonzero(np.diff(self.dual_coef_.indptr))
         if isinstance(result, SolverResult):
@@ -233,48 +410,45 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         near = result.stopped == "max_iter" and self.n_iter_ > N_ROUGH and self.gap_ <= self.tol
         self.stopped_ = "converged" if near else result.stopped
         if self.stopped_ != "converged":
-            warnings.warn(self._stopped_early(), ConvergenceWarning, stacklevel=2)
-        return self
+            warnings.warn(self._stopped_early(), ConvergenceWarning, stacklevel=3)
 
-    def decision_function(self, X: Any) -> npt.NDArray[Any]:
-        """Give the scores F(x, y) of all classes; with two classes only the difference, as scikit-learn does."""
-        X = self._check_documents(X)
-        scores = self._scorer.scores(X, parameters.count_threads(self))
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+    def _fit_known(
+        self,
+        X: sparse.csr_array,
+        codes: npt.NDArray[Any],
+        classes: npt.NDArray[Any],
+        taxonomy: Taxonomy,
+        weight: npt.NDArray[np.float64],
+        *,
+        previous: TaxonomySVC | None = None,
+        learnt: npt.NDArray[np.int64] | None = None,
+        report: Callable[[Progress], None] | None = None,
+    ) -> None:
+        """Fit to checked documents of known classes, from where a model with other settings ended.
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Give the best class of each document."""
-        X = self._check_documents(X)
-        return self.classes_[self._scorer.rank(X, 1, parameters.count_threads(self)).classes[:, 0]]
-
-    def rank(self, X: Any, n_best: int = 5, temperature: float = 0.0) -> Ranking:
-        """Give the `n_best` best classes of each document (positions in `classes_`) and their scores, best first.
-
-        With a positive temperature also the shares of a softmax of all scores divided by it.
+        `learnt` says which of the documents `previous` was fitted to, in their order; None: all.
         """
-        X = self._check_documents(X)
-        return self._scorer.rank(X, n_best, parameters.count_threads(self), temperature)
+        solver = self._make_solver(report)
+        self.classes_, self.n_features_in_ = classes, X.shape[1]
+        self._set_classes(taxonomy)
+        X = self._with_constant(_as_csr(X))
+        begin = None if previous is None else begin_after(previous, self, learnt, len(codes))
+        self._learn(solver, self._make_kernel(X, False), X, codes, weight, begin)
+        self._seen = None
 
-    @property
-    def weights_(self) -> sparse.csr_array:
-        """v_z w_z of every attribute (n_features_in_, n_attributes)."""
-        check_is_fitted(self, "classes_")
-        if isinstance(self._scorer, KernelScorer):
-            raise AttributeError(
-                f"{type(self).__name__} with kernel={self.kernel!r} has no weights of features (`weights_`, `coef_`): "
-                "use `support_coef_` and `support_vectors_`, or a linear kernel"
-            )
-        return rows_to_csr(self._scorer.rows, self.attributes_.n_attributes)
-
-    @property
-    def coef_(self) -> sparse.csr_array:
-        """One weight vector a class (n_classes, n_features_in_): the sum of its attributes'."""
-        weights, paths = self.weights_, self.attributes_.paths
-        shape = (len(self.classes_), weights.shape[1])
-        members = sparse.csr_array((np.ones(len(paths.indices)), paths.indices, paths.indptr), shape=shape)
-        return sparse.csr_array(members @ weights.T)
-
-    # -- what fit, load and predict share --------------------------------------------------------------------
+    def _start(self, begin: Beginning, problem: Problem, used: npt.NDArray[np.int64], tol: float) -> Start:
+        """Lay out a beginning for the solver; where a budget has become smaller, all of it is scaled down to fit."""
+        weights = begin.weights.astype(np.float64 if tol < DOUBLE_BELOW else np.float32)
+        if begin.alpha is None:
+            return Start(rows_from_csr(weights, len(self._outputs.v2)))
+        alpha = begin.alpha[used].tocoo()
+        delta = self._loss.pairs(self._nodes[problem.y[alpha.row]], self._nodes[alpha.col])
+        beta = sparse.csr_array((alpha.data / delta, (alpha.row, alpha.col)), shape=alpha.shape)
+        over = float((np.asarray(beta.sum(axis=1)) / problem.C).max(initial=1.0))
+        if over > 1.0:
+            weights = sparse.csr_array(weights * weights.dtype.type(1 / over))
+            beta.data /= over
+        return Start(rows_from_csr(weights, len(self._outputs.v2)), beta)
 
     def _make_solver(self, report: Callable[[Progress], None] | None) -> AscentSolver | PaperSolver:
         algorithm = parameters.check_choice(self, "solver", SOLVERS)
@@ -303,8 +477,11 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _make_kernel(self, X: sparse.csr_array, dense: bool) -> DocumentKernel:
         """Check the kernel's parameters against the training documents; `dense` says how these were given."""
+        constant = 0.0
+        if self.fit_intercept and not self._is_linear():
+            constant = parameters.check_number(self, "intercept_scaling", above=0) ** 2
         if callable(self.kernel) or self.kernel == "linear":
-            return DocumentKernel(self.kernel, dense=dense)
+            return DocumentKernel(self.kernel, dense=dense, constant=constant)
         if self.kernel == "precomputed":
             if X.shape[0] != X.shape[1]:
                 raise DocumentError(
@@ -313,14 +490,15 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             largest = np.abs(X.data).max(initial=0.0)
             if abs(X - X.T).max() > 1e-5 * largest:
                 raise DocumentError("X must be symmetric with kernel='precomputed', and K(x, x') is not K(x', x) in it")
-            return DocumentKernel(self.kernel)
+            return DocumentKernel(self.kernel, constant=constant)
         if isinstance(self.gamma, str):
             parameters.check_choice(self, "gamma", ["scale"])
             gamma = scale_gamma(X)
         else:
             gamma = parameters.check_number(self, "gamma", above=0)
         degree = parameters.check_integer(self, "degree", least=1)
-        return DocumentKernel(self.kernel, degree, gamma, parameters.check_number(self, "coef0", least=0))
+        coef0 = parameters.check_number(self, "coef0", least=0)
+        return DocumentKernel(self.kernel, degree, gamma, coef0, constant=constant)
 
     def _stopped_early(self) -> str:
         why, cure = {
@@ -368,7 +546,40 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _set_weights(self, u: sparse.csr_array) -> None:
         """Take weights v_z w_z (features by attributes) as if they had just been learnt."""
         self._scorer = Scorer(rows_from_csr(u, len(self._outputs.v2)), self._outputs)
-        self.n_features_in_ = u.shape[0]
+        self._subtrees, self._seen = {}, None
+        self.n_features_in_ = u.shape[0] - self._has_constant()
+
+    def _all_weights(self) -> sparse.csr_array:
+        """v_z w_z of every attribute, features and then the constant by attributes."""
+        assert isinstance(self._scorer, Scorer)
+        return rows_to_csr(self._scorer.rows, self.attributes_.n_attributes)
+
+    def _below(self, node: str) -> tuple[npt.NDArray[np.int64], Scorer | KernelScorer]:
+        """Give the classes at or below a node, and what scores them; the last few are kept."""
+        if node not in self._subtrees:
+            inside = self.taxonomy_.descendants.of(self.taxonomy_.index(str(node)))
+            classes = np.flatnonzero(np.isin(self._nodes, inside))
+            if len(classes) == 0:
+                raise LabelError(f"no category that the model knows lies at or below {node!r}; choose a node above it")
+            while len(self._subtrees) >= MOST_SUBTREES:
+                self._subtrees.pop(next(iter(self._subtrees)))
+            if isinstance(self._scorer, KernelScorer):
+                self._subtrees[node] = classes, self._scorer.part(classes)
+            else:
+                self._subtrees[node] = classes, self._scorer.part(classes, self.attributes_)
+        return self._subtrees[node]
+
+    def _has_constant(self) -> bool:
+        return bool(self.fit_intercept) and self._is_linear()
+
+    def _with_constant(self, X: sparse.csr_array) -> sparse.csr_array:
+        """Append the constant feature to documents, where there is a bias."""
+        if not self._has_constant():
+            return X
+        scaling = parameters.check_number(self, "intercept_scaling", above=0)
+        constant = sparse.csr_array(np.full((X.shape[0], 1), scaling, dtype=X.dtype))
+        both: Any = sparse.hstack([X, constant], format="csr")
+        return _as_csr(both)
 
     def _check_documents(self, X: Any) -> sparse.csr_array:
         check_is_fitted(self, "classes_")
@@ -382,7 +593,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{self.n_features_in_} documents that the model was fitted on"
                 ) from None
             raise
-        return _as_csr(X)
+        return self._with_constant(_as_csr(X))
 
 
 def _as_csr(X: Any) -> sparse.csr_array:

@@ -30,7 +30,8 @@ DENSE_ABOVE = 0.2  # share of nonzeros above which dense products are faster tha
 class DocumentKernel:
     """A kernel on documents with its parameters; see the head of this file.
 
-    `dense` says how a function wants its documents: as NumPy arrays, or as CSR.
+    `dense` says how a function wants its documents: as NumPy arrays, or as CSR. `constant` is added to every value: the
+    square of a constant feature, which stands for a bias.
     """
 
     kind: str | Function
@@ -38,20 +39,21 @@ class DocumentKernel:
     gamma: float = 1.0
     coef0: float = 0.0
     dense: bool = False
+    constant: float = 0.0
 
     def between(self, X: sparse.csr_array, Y: sparse.csr_array) -> Floats:
         """Give the kernel values of all pairs, documents of `X` by documents of `Y`."""
         if callable(self.kind):
-            return self._called(X, Y)
+            return self._called(X, Y) + self.constant
         return self.of_products(_products(X, Y), _squared_norms(X)[:, None], _squared_norms(Y))
 
     def of_products(self, products: Floats, norms_x: npt.NDArray[Any], norms_y: Floats) -> Floats:
         """Turn inner products into kernel values, given the squared norms of both sides; may change `products`."""
         if self.kind == "poly":
-            return np.asarray((self.gamma * products + self.coef0) ** self.degree)
+            return np.asarray((self.gamma * products + self.coef0) ** self.degree + self.constant)
         if self.kind == "rbf":
             distances = np.maximum(norms_x + norms_y - 2.0 * products, 0.0)
-            return np.asarray(np.exp(-self.gamma * distances))
+            return np.asarray(np.exp(-self.gamma * distances) + self.constant)
         return products
 
     def _called(self, X: sparse.csr_array, Y: sparse.csr_array) -> Floats:
@@ -121,7 +123,7 @@ class KernelRows:
         if callable(self.kernel.kind):
             return np.ascontiguousarray(self.kernel.between(self.X[[i]], self.X)[0])
         if self.kernel.kind == "precomputed":
-            return np.array(self.X[i], dtype=np.float64)
+            return np.array(self.X[i], dtype=np.float64) + self.kernel.constant
         if isinstance(self._matrix, np.ndarray):
             products = self._matrix @ self._matrix[i]
         else:

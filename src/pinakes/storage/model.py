@@ -48,6 +48,7 @@ def save(model: Classifier | TaxonomySVC, path: Path) -> None:
     >>> load(file).predict([[0.0, 1.0]]).tolist()
     ['b']
     """
+    model = getattr(model, "best_estimator_", model)  # of a TaxonomySVCCV
     classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
     if not isinstance(classifier.model, TaxonomySVC) or not hasattr(classifier.model, "classes_"):
         raise ParameterError(
@@ -119,19 +120,24 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
         raise ParameterError("labels must be texts or whole numbers to be stored, got other objects")
     if model.kernel not in KERNELS:
         raise ParameterError(f"a model with the kernel {model.kernel!r} cannot be stored, only one that is linear")
-    settings = {name: getattr(model, name) for name in ("C", "tol", "max_iter", "solver", "kernel")}
+    stored = ("C", "tol", "max_iter", "solver", "kernel", "fit_intercept", "intercept_scaling")
+    settings = {name: getattr(model, name) for name in stored}
     settings = {name: v.item() if isinstance(v, np.generic) else v for name, v in settings.items()}
     loss, tensors = _loss_state(model._loss)
     node_weight: Any = model.node_weight
     if not isinstance(node_weight, str):
         node_weight = {str(node): float(v) for node, v in dict(node_weight).items()}
-    weights = model.weights_
+    class_weight: Any = model.class_weight
+    if class_weight is not None and not isinstance(class_weight, str):
+        class_weight = {str(label): float(v) for label, v in dict(class_weight).items()}
+    weights = model._all_weights()
     ids, id_offsets = pack_texts(taxonomy.ids)
     names, name_offsets = pack_texts(taxonomy.names)
     header = {
         **settings,
         "loss": loss,
         "node_weight": node_weight,
+        "class_weight": class_weight,
         "labels": "integer" if kind in "iu" else "text",
         "n_iter": model.n_iter_,
         "history": [[p.n_iter, p.p_obj, p.d_obj, p.gap, p.seconds] for p in model.history_],
@@ -181,6 +187,7 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
         C=fields.number("C", above=0),
         loss=_read_loss(fields, tensors, taxonomy),
         node_weight=_read_node_weight(fields),
+        **_read_weighting(fields),
         tol=fields.number("tol", above=0),
         max_iter=fields.integer("max_iter", minimum=1),
         solver=fields.text("solver"),
@@ -188,7 +195,7 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
     )
     model.classes_ = _read_labels(fields, taxonomy, nodes)
     model._set_classes(taxonomy)
-    model._set_weights(_read_weights(tensors, model.attributes_, n_nodes, where))
+    model._set_weights(_read_weights(tensors, model.attributes_, n_nodes, where, model._has_constant()))
     model.history_ = _read_history(fields)
     last = model.history_[-1]
     model.primal_objective_, model.dual_objective_, model.gap_ = last.p_obj, last.d_obj, last.gap
@@ -256,8 +263,35 @@ def _read_node_weight(fields: Fields) -> Any:
     return fields.text("node_weight", choices=list(NODE_WEIGHTS))
 
 
-def _read_weights(tensors: Tensors, attributes: ClassAttributes, n_nodes: int, where: str) -> sparse.csr_array:
-    """Read the weights and renumber their columns from nodes to attributes."""
+def _read_weighting(fields: Fields) -> dict[str, Any]:
+    """Read class weights and bias; a file of before there were any has none of the three fields."""
+    if not any(name in fields for name in ("class_weight", "fit_intercept", "intercept_scaling")):
+        return {}
+    return {
+        "class_weight": _read_class_weight(fields),
+        "fit_intercept": fields.boolean("fit_intercept"),
+        "intercept_scaling": fields.number("intercept_scaling", above=0),
+    }
+
+
+def _read_class_weight(fields: Fields) -> Any:
+    if "class_weight" in fields and fields.values["class_weight"] is None:
+        return None
+    given = fields.values.get("class_weight")
+    if isinstance(given, str):
+        return fields.text("class_weight", choices=["balanced"])
+    weights = fields.fields("class_weight")
+    whole = fields.text("labels", choices=["text", "integer"]) == "integer"
+    try:
+        return {int(label) if whole else label: weights.number(label, minimum=0) for label in weights.values}
+    except ValueError:
+        raise ModelFileError(f"{fields.path}: class weights must name whole numbers, and do not") from None
+
+
+def _read_weights(
+    tensors: Tensors, attributes: ClassAttributes, n_nodes: int, where: str, has_constant: bool
+) -> sparse.csr_array:
+    """Read the weights and renumber their columns from nodes to attributes; the last row may be the constant's."""
     columns = take(tensors, "columns", np.int32, [None], where)
     if len(columns) and (columns.min() < -attributes.n_classes or columns.max() >= n_nodes):
         raise ModelFileError(f"{where}: the weights have columns for nodes that are not there; train the model again")
@@ -275,7 +309,7 @@ def _read_weights(tensors: Tensors, attributes: ClassAttributes, n_nodes: int, w
     kind = np.float64 if tensors.get("weights.data", indptr).dtype == np.float64 else np.float32
     data = take(tensors, "weights.data", kind, [None], where)
     n_features = len(indptr) - 1
-    if n_features < 1:
+    if n_features < 1 + has_constant:
         raise ModelFileError(f"{where}: the weights are of no features; train the model again")
     check_csr(indptr, indices, data, n_features, len(columns), "weights", where)
     shape = (n_features, attributes.n_attributes)

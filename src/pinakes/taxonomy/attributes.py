@@ -15,7 +15,7 @@ over ancestors are a few contiguous additions from top to bottom.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -82,6 +82,38 @@ class ClassAttributes:
         for parent, start, end in self.runs:
             total[..., start:end] += total[..., [parent]]
         return total
+
+    def restricted(self, classes: npt.NDArray[Any]) -> tuple[ClassAttributes, npt.NDArray[np.int64]]:
+        """Give some of the classes alone (ascending numbers), and which attributes these have; scores stay the same.
+
+        Everything above them stays too, even where it no longer tells them apart.
+        """
+        starts, sizes = self.paths.indptr[classes], self.paths.sizes()[classes]
+        places = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
+        members = self.paths.indices[places]
+        kept = np.unique(members).astype(np.int64)
+        rank = np.full(self.n_attributes + 1, -1, dtype=np.int32)
+        rank[kept] = np.arange(len(kept), dtype=np.int32)
+        before = np.searchsorted(kept, np.arange(self.n_attributes + 1))  # kept attributes below a number
+        runs = np.column_stack([rank[self.runs[:, 0]], before[self.runs[:, 1]], before[self.runs[:, 2]]])
+        inside = np.flatnonzero(rank[self.multi] >= 0)
+        above = [rank[self.multi_paths.of(int(m))] for m in inside]
+        attribute = np.where(self.node_attribute >= 0, rank[self.node_attribute], -1)
+        part = replace(
+            self,
+            class_node=self.class_node[classes],
+            own=rank[self.own[classes]],
+            paths=Relation(np.concatenate([[0], np.cumsum(sizes)]), rank[members]),
+            v2=self.v2[kept],
+            runs=runs[runs[:, 1] < runs[:, 2]].astype(np.int32),
+            multi=rank[self.multi[inside]],
+            multi_paths=Relation(
+                np.concatenate([[0], np.cumsum([len(up) for up in above])]).astype(np.int64),
+                np.concatenate([*above, np.zeros(0, dtype=np.int32)]).astype(np.int32),
+            ),
+            node_attribute=attribute.astype(np.int32),
+        )
+        return part, kept
 
     def path_sums(self, values: Floats) -> Floats:
         """Sum values given per attribute over each class's attributes."""

@@ -1,0 +1,387 @@
+"""`TaxonomySVCCV`: C, node weights and loss of a `TaxonomySVC`, chosen on documents put aside.
+
+Trials are solved loosely: a relative gap of 0.1 tells good values of C from bad ones. Each begins where the one before
+ended. The optimum of one C, scaled to the budgets of the next, is a good beginning for it, and so is the
+optimum under other node weights (pinakes.models.continuation). Other node weights and losses are tried at the best C of
+the first ones, and where they are better there, at other C that were not clearly worse.
+
+Where there are many documents a fifth is put aside once, two or three rounds are made, and C is walked from 0.3 upwards
+as long as the score gets better, or else downwards. The final fit to all documents begins with what the best trial had
+learnt from most of them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from pinakes import metrics
+from pinakes.documents import as_csr
+from pinakes.errors import ConvergenceWarning, ParameterError
+from pinakes.models import TaxonomySVC
+from pinakes.models.classes import resolve_taxonomy
+from pinakes.models.parameters import check_number
+from pinakes.models.scoring import Ranking
+from pinakes.models.weighting import sample_weights
+from pinakes.selection.splits import make_splits
+from pinakes.solvers.ascent import Progress
+from pinakes.taxonomy import Taxonomy
+
+N_FIRST, N_NEXT = 3, 2  # where documents are many: most rounds of the first trial, and of one that goes on from another
+FIRST_C = 0.3  # small enough to be solved in a few rounds
+CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
+SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One choice of settings and how good it was."""
+
+    params: dict[str, Any]
+    scores: tuple[float, ...]  # of each split; greater is better
+    gap: float
+    seconds: float
+
+    @property
+    def score(self) -> float:
+        return float(np.mean(self.scores))
+
+
+class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """`TaxonomySVC` with C, node weights and loss chosen by cross-validation, for little more than the cost of one fit.
+
+    Parameters
+    ----------
+    taxonomy : Taxonomy, path or None, default=None
+    Cs : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
+        Values of C to try.
+    node_weights : sequence, default=("normalized", "flat")
+        Node weights to try, those expected to be best first; see `TaxonomySVC`.
+    losses : sequence, default=("tree",)
+        Losses to learn with, those expected to be best first.
+    scoring : str or callable, default="delta_loss"
+        What is best: the name of a metric (`pinakes.metrics.METRICS`; Delta is that of the tree), or a function of
+        (estimator, X, y) for which greater is better, such as `pinakes.metrics.scorer` gives.
+    cv : int, float, splitter or None, default=None
+        Number of folds; or the share of the documents that is put aside once; or what scikit-learn takes. None: a fifth
+        put aside once from 5,000 documents on, 3 folds below. The only document of a class is never tested on.
+    loose_tol : float, default=0.1
+        Relative gap of the trials; where documents are put aside once, trials also stop after two or three rounds.
+    class_weight : {"balanced"}, mapping of label to weight, or None, default=None
+        As in `TaxonomySVC`, like all that follow.
+    fit_intercept : bool, default=False
+    intercept_scaling : float, default=1.0
+    tol : float, default=0.01
+        Relative gap of the final fit.
+    max_iter : int, default=1000
+    max_seconds : float or None, default=None
+        For everything together; the search takes half of it at most.
+    n_jobs : int or None, default=None
+    random_state : int, RandomState or None, default=None
+        Fixes which documents are put aside, and the order in which they are visited.
+
+    Attributes
+    ----------
+    best_estimator_ : TaxonomySVC
+        Fitted to all documents with the best settings, to `tol`.
+    best_params_ : dict
+        "C", "node_weight" and "loss".
+    best_score_ : float
+        Of the best trial; losses are negative, as everywhere in scikit-learn.
+    trials_ : tuple of Trial
+        What was tried, in that order.
+    cv_results_ : dict of arrays
+        The same in scikit-learn's form.
+    classes_ : ndarray
+        The labels seen, sorted.
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> from pinakes import Taxonomy, TaxonomySVCCV
+    >>> t = Taxonomy.from_paths(["animal/cat", "animal/dog", "plant/tree"])
+    >>> X = [[1, 1, 0], [1, 0, 0], [0, 0, 1]] * 3
+    >>> m = TaxonomySVCCV(t, Cs=[0.1, 10.0]).fit(X, ["animal/cat", "animal/dog", "plant/tree"] * 3)
+    >>> m.best_params_["C"], m.predict([[1, 2, 0]]).tolist()
+    (10.0, ['animal/cat'])
+    """
+
+    def __init__(
+        self,
+        taxonomy: Any = None,
+        *,
+        Cs: Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
+        node_weights: Sequence[Any] = ("normalized", "flat"),
+        losses: Sequence[Any] = ("tree",),
+        scoring: Any = "delta_loss",
+        cv: Any = None,
+        loose_tol: float = 0.1,
+        class_weight: Any = None,
+        fit_intercept: bool = False,
+        intercept_scaling: float = 1.0,
+        tol: float = 1e-2,
+        max_iter: int = 1000,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.taxonomy = taxonomy
+        self.Cs = Cs
+        self.node_weights = node_weights
+        self.losses = losses
+        self.scoring = scoring
+        self.cv = cv
+        self.loose_tol = loose_tol
+        self.class_weight = class_weight
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        report: Callable[[Progress], None] | None = None,
+        report_trial: Callable[[Trial], None] | None = None,
+    ) -> TaxonomySVCCV:
+        """Choose settings and learn from documents `X` and their labels `y`.
+
+        `report` is called after every round of every fit, `report_trial` after every trial.
+        """
+        started = time.perf_counter()
+        limit = math.inf if self.max_seconds is None else check_number(self, "max_seconds", above=0)
+        Cs = self._check_values()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
+        X = as_csr(X)
+        check_classification_targets(y)
+        weight = sample_weights(sample_weight, X)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"{type(self).__name__} needs at least 2 classes, got the 1 class {str(self.classes_[0])!r} only"
+            )
+        taxonomy = resolve_taxonomy(self.taxonomy, self.classes_)
+        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+        data = _Data(X, y, codes, weight, self.classes_, taxonomy, make_splits(self.cv, codes, int(seed)))
+        search = _Search(self, data, started + SEARCH_SHARE * limit, report, report_trial)
+        best, models = search.run(Cs, list(product(self.losses, self.node_weights)))
+        self.trials_ = tuple(search.trials)
+        self.best_params_, self.best_score_ = best.params, best.score
+        self.cv_results_ = _results(self.trials_)
+
+        model = self._model(**best.params)
+        if self.max_seconds is not None:
+            model.max_seconds = max(limit - (time.perf_counter() - started), 1e-3)
+        model._fit_known(
+            X, codes, self.classes_, taxonomy, weight, previous=models[0], learnt=data.splits[0][0], report=report
+        )
+        model.max_seconds = self.max_seconds
+        self.best_estimator_ = model
+        return self
+
+    def predict(self, X: Any, below: str | None = None) -> npt.NDArray[Any]:
+        """Give the best class of each document; see `TaxonomySVC.predict`."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(self._checked(X), below)
+
+    def decision_function(self, X: Any) -> npt.NDArray[Any]:
+        """Give the scores of all classes; see `TaxonomySVC.decision_function`."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.decision_function(self._checked(X))
+
+    def rank(self, X: Any, n_best: int = 5, temperature: float = 0.0, below: str | None = None) -> Ranking:
+        """Give the best classes of each document; see `TaxonomySVC.rank`."""
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.rank(self._checked(X), n_best, temperature, below)
+
+    def _checked(self, X: Any) -> Any:
+        return validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, reset=False
+        )
+
+    def _check_values(self) -> list[float]:
+        check_number(self, "loose_tol", above=0)
+        for name in ("Cs", "node_weights", "losses"):
+            values = getattr(self, name)
+            if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
+                raise ParameterError(f"`{name}` of {type(self).__name__} must be a list of values, got {values!r}")
+        for C in self.Cs:
+            if not isinstance(C, int | float | np.number) or isinstance(C, bool) or not 0 < C < math.inf:
+                raise ParameterError(f"`Cs` of {type(self).__name__} must be numbers > 0, got {C!r}")
+        return sorted({float(C) for C in self.Cs})
+
+    def _model(self, **params: Any) -> TaxonomySVC:
+        same = ("class_weight", "fit_intercept", "intercept_scaling", "tol", "max_iter", "n_jobs", "random_state")
+        return TaxonomySVC(self.taxonomy, **{name: getattr(self, name) for name in same}, **params)
+
+    def _scorer(self, taxonomy: Taxonomy) -> Callable[[Any, Any, Any], float]:
+        if isinstance(self.scoring, str):
+            return partial(_measure, metrics.get_metric(self.scoring), taxonomy)
+        if not callable(self.scoring):
+            raise ParameterError(
+                f"`scoring` of {type(self).__name__} must be the name of a metric or a function of (estimator, X, y), "
+                f"got {self.scoring!r}"
+            )
+        return self.scoring  # type: ignore[no-any-return]
+
+
+def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, X: Any, y: npt.NDArray[Any]) -> float:
+    """Measure a model, greater is better; labels are taken by their text, since metrics take numbers for nodes."""
+    columns = [str(label) for label in model.classes_]
+    found: Any = [str(label) for label in model.predict(X)] if metric.needs != "scores" else model.decision_function(X)
+    if np.ndim(found) == 1 and metric.needs == "scores":  # of two classes only the difference
+        found = np.column_stack([-found, found])
+    value = float(metric([str(label) for label in y], found, taxonomy, columns))
+    return value if metric.greater_is_better else -value
+
+
+@dataclass(frozen=True)
+class _Data:
+    """What all trials share."""
+
+    X: sparse.csr_array
+    y: npt.NDArray[Any]
+    codes: npt.NDArray[np.int64]
+    weight: npt.NDArray[np.float64]
+    classes: npt.NDArray[Any]
+    taxonomy: Taxonomy
+    splits: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+
+
+@dataclass
+class _Search:
+    """Tries settings one after the other, and keeps the best and its models."""
+
+    owner: TaxonomySVCCV
+    data: _Data
+    until: float
+    report: Callable[[Progress], None] | None
+    report_trial: Callable[[Trial], None] | None
+    trials: list[Trial] = field(default_factory=list)
+    best: Trial | None = None
+    best_models: list[TaxonomySVC] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.scorer = self.owner._scorer(self.data.taxonomy)
+        self.once = len(self.data.splits) == 1
+        self.parts = [(self.data.X[train], self.data.X[test]) for train, test in self.data.splits]
+
+    def run(self, Cs: list[float], combinations: list[tuple[Any, Any]]) -> tuple[Trial, list[TaxonomySVC]]:
+        """Find the best C for the first settings, then try the others there, and around it if they are better."""
+        first, *others = combinations
+        if self.once:
+            k = int(np.argmin(np.abs(np.log(np.array(Cs) / FIRST_C))))
+            self.climb(Cs, k, first, *self.try_one(Cs[k], first, None))
+        else:
+            models: list[TaxonomySVC] | None = None
+            for C in Cs:
+                if models is None or not self.over():
+                    _, models = self.try_one(C, first, models)
+        assert self.best is not None
+        best, goal = self.best.params["C"], self.best.score - CLEARLY * abs(self.best.score)
+        worse = [trial.params["C"] for trial in self.trials if trial.score < goal]
+        Cs = [C for C in Cs if not any(best < w <= C or C <= w < best for w in worse)]
+        for settings in others:
+            assert self.best is not None
+            if not self.over():
+                k = Cs.index(self.best.params["C"])
+                here, models = self.try_one(Cs[k], settings, self.best_models)
+                if here is self.best:
+                    self.climb(Cs, k, settings, here, models)
+        assert self.best is not None
+        return self.best, self.best_models
+
+    def climb(self, Cs: list[float], k: int, settings: tuple[Any, Any], here: Trial, models: list[TaxonomySVC]) -> None:
+        """From Cs[k] go up, and if that does not help down, as long as it gets better."""
+        for step in (1, -1):
+            at, last, before = k, here, models
+            while 0 <= at + step < len(Cs) and not self.over():
+                at += step
+                trial, before = self.try_one(Cs[at], settings, before)
+                if trial.score <= last.score:
+                    break
+                last = trial
+            if last is not here:
+                return
+
+    def over(self) -> bool:
+        return time.perf_counter() > self.until
+
+    def try_one(
+        self, C: float, settings: tuple[Any, Any], previous: list[TaxonomySVC] | None
+    ) -> tuple[Trial, list[TaxonomySVC]]:
+        """Fit and test once for each split; `previous` are the models to begin from."""
+        started = time.perf_counter()
+        params = {"C": C, "node_weight": settings[1], "loss": settings[0]}
+        data, models, scores = self.data, [], []
+        for k, (train, test) in enumerate(data.splits):
+            model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
+            if self.once:
+                model.max_iter = min(model.max_iter, N_FIRST if previous is None else N_NEXT)
+            if self.until < math.inf:
+                model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # it is loose on purpose
+                model._fit_known(
+                    self.parts[k][0],
+                    data.codes[train],
+                    data.classes,
+                    data.taxonomy,
+                    data.weight[train],
+                    previous=None if previous is None else previous[k],
+                    report=self.report,
+                )
+            if model.stopped_ == "interrupted":
+                raise KeyboardInterrupt  # nothing to keep yet
+            scores.append(float(self.scorer(model, self.parts[k][1], data.y[test])))
+            models.append(model)
+        gap = max(model.gap_ for model in models)
+        trial = Trial(params, tuple(scores), gap, time.perf_counter() - started)
+        self.trials.append(trial)
+        if self.best is None or trial.score > self.best.score:
+            self.best, self.best_models = trial, models
+        if self.report_trial is not None:
+            self.report_trial(trial)
+        return trial, models
+
+
+def _results(trials: Sequence[Trial]) -> dict[str, Any]:
+    """Lay out trials as GridSearchCV does."""
+    scores = np.array([trial.scores for trial in trials])
+    mean = scores.mean(axis=1)
+    results: dict[str, Any] = {"params": [trial.params for trial in trials]}
+    for name in ("C", "node_weight", "loss"):
+        values = np.empty(len(trials), dtype=object)
+        values[:] = [trial.params[name] for trial in trials]
+        results[f"param_{name}"] = values
+    results |= {f"split{k}_test_score": scores[:, k] for k in range(scores.shape[1])}
+    return results | {
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": 1 + (mean[None, :] > mean[:, None]).sum(axis=1),
+        "mean_fit_time": np.array([trial.seconds / scores.shape[1] for trial in trials]),
+    }

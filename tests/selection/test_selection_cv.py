@@ -1,0 +1,203 @@
+"""TaxonomySVCCV against plain fits, scikit-learn's search, and its own promises."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pinakes import Taxonomy, TaxonomySVC, TaxonomySVCCV, load, metrics, save
+from pinakes.errors import ConvergenceWarning, ParameterError
+from pinakes.selection.splits import make_splits
+
+PATHS = [f"{a}/{a}{b}" for a in "abc" for b in "def"]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    """Nine classes, words of their own and of their parent, and many that say nothing."""
+    rng = np.random.default_rng(0)
+    taxonomy = Taxonomy.from_paths(PATHS)
+    y = np.array([taxonomy.ids[v] for v in taxonomy.leaves] * 30)
+    X = rng.normal(size=(len(y), 40))
+    for i, label in enumerate(y):
+        X[i, PATHS.index(label)] += 1.5
+        X[i, 10 + "abc".index(label[0])] += 1.5
+    return taxonomy, X / np.linalg.norm(X, axis=1, keepdims=True), y
+
+
+def test_the_final_model_is_a_plain_fit_with_the_chosen_settings(problem):
+    taxonomy, X, y = problem
+    for cv in (3, 0.2):  # folds, and the quick way
+        m = TaxonomySVCCV(taxonomy, cv=cv, tol=1e-6).fit(X, y)
+        plain = TaxonomySVC(taxonomy, tol=1e-6, **m.best_params_).fit(X, y)
+        assert m.best_estimator_.gap_ <= 1e-6
+        assert m.best_estimator_.primal_objective_ == pytest.approx(plain.primal_objective_, rel=3e-6)
+        assert (m.predict(X) == plain.predict(X)).mean() > 0.95  # ties at the margin apart
+        np.testing.assert_allclose(m.decision_function(X), plain.decision_function(X), atol=0.02)
+        assert (m.classes_[m.rank(X, 1).classes[:, 0]] == m.predict(X)).all()
+        assert set(m.predict(X, below="a")) <= {"a/ad", "a/ae", "a/af"}
+
+
+def test_trials_score_as_a_grid_search_with_the_same_splits(problem):
+    """A tight loose_tol: warm starts must not change the numbers."""
+    taxonomy, X, y = problem
+    Cs, weights = [0.1, 1.0, 10.0], ["normalized", "flat"]
+    splits = list(KFold(3, shuffle=True, random_state=1).split(X))
+    ours = TaxonomySVCCV(taxonomy, Cs=Cs, node_weights=weights, cv=splits, loose_tol=1e-5, tol=1e-5).fit(X, y)
+    theirs = GridSearchCV(
+        TaxonomySVC(taxonomy, tol=1e-5),
+        {"C": Cs, "node_weight": weights},
+        scoring=metrics.scorer("delta_loss", taxonomy),
+        cv=splits,
+    ).fit(X, y)
+    expected = {
+        (p["C"], p["node_weight"]): s
+        for p, s in zip(theirs.cv_results_["params"], theirs.cv_results_["mean_test_score"], strict=True)
+    }
+    assert len(ours.trials_) >= 4  # the path, and flat at its best C
+    for trial in ours.trials_:
+        wanted = expected[trial.params["C"], trial.params["node_weight"]]
+        assert trial.score == pytest.approx(wanted, abs=0.015)  # a tie may fall the other way
+    path = [expected[C, "normalized"] for C in Cs]
+    assert ours.best_score_ >= max(path) - 0.015
+
+
+def test_results_are_laid_out_as_scikit_learn_does(problem):
+    taxonomy, X, y = problem
+    seen, rounds = [], []
+    m = TaxonomySVCCV(taxonomy, Cs=(10.0, 0.1, 1.0), scoring="accuracy", random_state=3)
+    m.fit(X, y, report=rounds.append, report_trial=seen.append)
+    results = m.cv_results_
+    assert seen == list(m.trials_)
+    assert len(rounds) > len(seen)
+    assert results["param_C"][:3].tolist() == [0.1, 1.0, 10.0]
+    scores = np.array([results[f"split{k}_test_score"] for k in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], scores.mean(axis=0))
+    best = int(np.argmin(results["rank_test_score"]))
+    assert results["params"][best] == m.best_params_
+    assert results["mean_test_score"][best] == m.best_score_ == results["mean_test_score"].max()
+    assert 0 < m.best_score_ <= 1
+    again = TaxonomySVCCV(taxonomy, Cs=(10.0, 0.1, 1.0), scoring="accuracy", random_state=3).fit(X, y)
+    assert [t.scores for t in again.trials_] == [t.scores for t in m.trials_]
+
+
+def test_losses_and_own_scorers_are_tried(problem):
+    taxonomy, X, y = problem
+
+    def far_is_bad(estimator, X, y):
+        return -(metrics.delta_loss(y, estimator.predict(X), taxonomy) ** 2)
+
+    m = TaxonomySVCCV(taxonomy, losses=["tree", "zero-one"], Cs=[1.0], scoring=far_is_bad, fit_intercept=True).fit(X, y)
+    assert {t.params["loss"] for t in m.trials_} == {"tree", "zero-one"}
+    assert m.best_estimator_.fit_intercept
+    assert m.best_estimator_.intercept_.any()
+
+
+@pytest.mark.parametrize("scoring", ["delta_loss", "average_precision", "hierarchical_f1"])
+def test_integer_labels_are_looked_up_by_their_text(scoring):
+    taxonomy = Taxonomy.from_edges([("", "10"), ("10", "7"), ("10", "2"), ("", "3")])
+    X, y = np.vstack([np.eye(3)] * 4), np.array([7, 2, 3] * 4)
+    m = TaxonomySVCCV(taxonomy, Cs=[10.0], scoring=scoring).fit(X, y)
+    assert abs(m.best_score_) == (0 if scoring == "delta_loss" else 1)
+    assert (m.predict(X) == y).all()
+    two = TaxonomySVCCV(taxonomy, Cs=[10.0], scoring=scoring).fit(X[y > 2], y[y > 2])
+    assert abs(two.best_score_) == (0 if scoring == "delta_loss" else 1)
+
+
+def test_the_quick_search_walks_and_stops(problem):
+    """One part put aside: from 0.3 upwards or downwards as long as it helps."""
+    taxonomy, X, y = problem
+    Cs = [0.01, 0.03, 0.3, 3.0, 30.0]
+    m = TaxonomySVCCV(taxonomy, Cs=Cs, cv=0.25, node_weights=["normalized"]).fit(sparse.csr_array(X), y)
+    tried = [t.params["C"] for t in m.trials_]
+    assert tried[:2] == [0.3, 3.0]
+    scores = {t.params["C"]: t.score for t in m.trials_}
+    assert max(scores, key=scores.get) == m.best_params_["C"] or list(scores.values()).count(m.best_score_) > 1
+    assert tried[2] == (0.03 if scores[3.0] <= scores[0.3] else 30.0)
+    assert len(m.trials_[0].scores) == 1
+
+
+def test_it_can_be_saved_and_used_in_place_of_its_model(problem, tmp_path):
+    taxonomy, X, y = problem
+    m = TaxonomySVCCV(taxonomy, Cs=[1.0]).fit(X, y)
+    save(m, tmp_path / "m.pinakes")
+    assert (load(tmp_path / "m.pinakes").predict(X) == m.predict(X)).all()
+
+
+def test_time_is_kept(problem):
+    taxonomy, X, y = problem
+    with pytest.warns(ConvergenceWarning, match="max_seconds"):
+        m = TaxonomySVCCV(taxonomy, max_seconds=1e-6).fit(X, y)
+    assert len(m.trials_) == 1
+    assert m.best_estimator_.max_seconds == 1e-6
+
+
+def test_an_interrupt_during_the_search_is_passed_on(problem):
+    taxonomy, X, y = problem
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        TaxonomySVCCV(taxonomy).fit(X, y, report=interrupt)
+
+
+@pytest.mark.parametrize("cv", [2, 5, 0.2, 0.4, None])
+def test_splits_keep_every_class_known(cv):
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([np.arange(50), rng.integers(0, 40, 300)])  # the last ten have one document each
+    splits = make_splits(cv, codes, seed=1)
+    for train, test in splits:
+        assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(len(codes)))
+        assert set(codes[train]) == set(range(50))
+        assert not set(codes[test]) & set(range(40, 50))
+    if isinstance(cv, int):
+        assert len(splits) == cv
+        tested = np.concatenate([test for _, test in splits])
+        assert len(tested) == len(set(tested)) == (codes < 40).sum()
+    if isinstance(cv, float):
+        assert len(splits[0][1]) / len(codes) == pytest.approx(cv, abs=0.04)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"Cs": []}, r"`Cs` of TaxonomySVCCV must be a list of values, got \[\]"),
+        ({"Cs": [0.0]}, "`Cs` of TaxonomySVCCV must be numbers > 0, got 0.0"),
+        ({"node_weights": "flat"}, "`node_weights` of TaxonomySVCCV must be a list of values, got 'flat'"),
+        ({"scoring": "delta"}, "there is no metric 'delta'.*closest: 'delta_loss'"),
+        ({"scoring": 3}, "`scoring` of TaxonomySVCCV must be the name of a metric or a function"),
+        ({"cv": 1}, "`cv` must be a whole number >= 2, a share between 0 and 1, or a splitter, got 1"),
+        ({"cv": 1.5}, "`cv` must be .*got 1.5"),
+        ({"cv": object()}, "`cv` must be .*got <object"),
+        ({"loose_tol": 0}, "`loose_tol` of TaxonomySVCCV must be a number > 0, got 0"),
+        ({"node_weights": ["heavy"]}, "`node_weight` must be one of .*, got 'heavy'"),
+    ],
+)
+def test_bad_settings_are_named(problem, options, message):
+    taxonomy, X, y = problem
+    with pytest.raises(ParameterError, match=message):
+        TaxonomySVCCV(taxonomy, **options).fit(X, y)
+
+
+def test_nothing_to_test_on_is_said():
+    with pytest.raises(ParameterError, match="every class has one document; choose settings by hand"):
+        TaxonomySVCCV().fit(np.eye(3), ["a", "b", "c"])
+
+
+def known_failures(estimator):
+    why = "copies of a document may come into different folds"
+    failures = dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], why)
+    return failures
+
+
+@parametrize_with_checks([TaxonomySVCCV(Cs=[1.0], node_weights=["normalized"])], expected_failed_checks=known_failures)
+def test_scikit_learn_rules(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        check(estimator)
