@@ -12,8 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pinakes.kernels.outputs import collect_blocks, common, delta_pair, delta_row, path_sum, score_document
-from pinakes.kernels.rows import BLOCK, gather_row, has_room, scatter_row
+from pinakes.kernels.layouts import change_weights, score_blocks
+from pinakes.kernels.outputs import (
+    add_to_path,
+    collect_blocks,
+    common,
+    delta_pair,
+    delta_row,
+    path_sum,
+    score_document,
+    sum_down,
+)
+from pinakes.kernels.rows import BLOCK
 from pinakes.kernels.threads import wait_for_all
 
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
@@ -51,11 +61,13 @@ def find_violators(scores, delta, base, class_of, threshold, worst, classes):
 
 @njit(cache=True, nogil=True)
 def scan(
-    X_indptr, X_indices, X_data, y, C, order, first, last,
+    X, y, C, order, first, last,
     rows, outputs, active_indptr, active_count, active, beta,
-    slack, gap, new_classes, new_count, scratch,
+    slack, gap, new_classes, new_count, scratch, scored,
 ):  # fmt: skip
     """Look at every class of documents order[first:last]; weights are only read.
+
+    `scored` is None, or has a row for each of these documents with what they score on every attribute alone.
 
     Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few
     classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
@@ -70,7 +82,11 @@ def scan(
         if y_i != last_class:
             delta_row(outputs, y_i, delta)
             last_class = y_i
-        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, scratch.several)
+        if scored is None:
+            score_document(X, i, rows, outputs, scores, scratch.several)
+        else:
+            scores[:] = scored[o - first]
+            sum_down(outputs, scores, scratch.several)
         base = 1 - scores[outputs.own[y_i]]
 
         top = 0.0  # the largest F among 0 (y_i itself) and the active classes
@@ -210,7 +226,7 @@ class Changes(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def step_document(
-    i, b, X_indptr, X_indices, X_data, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, worst, found_classes, Q, F, old, deltas,
     shared, scratch,
 ):  # fmt: skip
@@ -221,7 +237,6 @@ def step_document(
     the step; without it only the classes of the active set are scored. `slack` and `gap` take what is seen before the
     step.
     """
-    n_blocks = len(scratch.scores) // BLOCK
     scores, blocks = scratch.scores, scratch.blocks
     changes.count[b] = 0
     a_start, n_active = active_indptr[i], active_count[i]
@@ -229,10 +244,9 @@ def step_document(
         gap[i] = 0.0
         return
     y_i = y[i]
-    x_start, x_end = X_indptr[i], X_indptr[i + 1]
     n_few = 0
     if look:
-        score_document(X_indices, X_data, x_start, x_end, rows, outputs, scores, scratch.several)
+        score_document(X, i, rows, outputs, scores, scratch.several)
         delta_row(outputs, y_i, scratch.delta)
         base = 1 - scores[outputs.own[y_i]]
         for k in range(a_start, a_start + n_active):
@@ -254,11 +268,7 @@ def step_document(
     else:
         # the blocks with attributes of the active classes only
         n_few = collect_blocks(outputs, y_i, active[a_start : a_start + n_active], scratch.mark, blocks)
-        for k in range(n_few):
-            for t in range(BLOCK):
-                scores[blocks[k] * BLOCK + t] = 0
-        for p in range(x_start, x_end):
-            gather_row(rows, X_indices[p], X_data[p], blocks, n_few, scores, n_blocks)
+        score_blocks(X, i, rows, blocks, n_few, scores)
         own_score = path_sum(outputs, scores, y_i)
         for k in range(n_active):
             F[k] = path_sum(outputs, scores, active[a_start + k])
@@ -298,11 +308,8 @@ def step_document(
         weight = (beta[a_start + k] - old[k]) * deltas[k]
         if weight != 0.0:
             moved += abs(weight)
-            for p in range(outputs.path_indptr[y_i], outputs.path_indptr[y_i + 1]):
-                scratch.change[outputs.path_indices[p]] += weight
-            c = active[a_start + k]
-            for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
-                scratch.change[outputs.path_indices[p]] -= weight
+            add_to_path(outputs, scratch.change, y_i, weight)
+            add_to_path(outputs, scratch.change, active[a_start + k], -weight)
     count = 0
     for k in range(n_few):
         a = blocks[k] * BLOCK
@@ -319,32 +326,19 @@ def step_document(
             count += 1
     changes.count[b] = count
 
-
-@njit(cache=True, nogil=True)
-def change_weights(X_indptr, X_indices, X_data, batch, changes, shard, at, rows, n_blocks):
-    """Change the rows of one shard as the documents of `batch` want, going on from at[shard] = (b, p).
-
-    Gives True when done. When the shard has no room left, writes where it got to and gives False.
-    """
-    n_shards = len(rows.free)
-    for b in range(at[shard, 0], len(batch)):
-        i = batch[b]
-        if changes.count[b] > 0:
-            for p in range(max(at[shard, 1], X_indptr[i]), X_indptr[i + 1]):
-                j = X_indices[p]
-                if j % n_shards == shard:
-                    if not has_room(rows, j, n_blocks):
-                        at[shard, 0], at[shard, 1] = b, p
-                        return False
-                    scatter_row(rows, j, X_data[p], changes.blocks[b], changes.values[b], changes.count[b], n_blocks)
-        at[shard, 1] = 0
-    at[shard, 0] = len(batch)
-    return True
+    # a class without weight whose margin holds is no longer worth its visits: a scan finds it again if it matters
+    kept = a_start
+    for k in range(a_start, a_start + n_active):
+        if beta[k] > 0 or F[k - a_start] > 0:
+            active[kept] = active[k]
+            beta[kept] = beta[k]
+            kept += 1
+    active_count[i] = kept - a_start
 
 
 @njit(cache=True, nogil=True)
 def sweep(
-    X_indptr, X_indices, X_data, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
+    X, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
     active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
     thread, steps, first, at, full,
 ):  # fmt: skip
@@ -371,14 +365,14 @@ def sweep(
             size = last - first
             for b in range(size * thread // n_threads, size * (thread + 1) // n_threads):
                 step_document(
-                    order[first + b], b, X_indptr, X_indices, X_data, x_norm2, y, C, look, rows, outputs,
+                    order[first + b], b, X, x_norm2, y, C, look, rows, outputs,
                     active_indptr, active_count, active, beta, next_visit, patience, now, quiet_gap, precision,
                     slack, gap, changes, worst, found_classes, Q, F, old, deltas, shared, scratch,
                 )  # fmt: skip
             at[thread, 0] = 0
             wait_for_all(steps, thread)
         resumed = False
-        if not change_weights(X_indptr, X_indices, X_data, order[first:last], changes, thread, at, rows, n_blocks):
+        if not change_weights(X, order[first:last], changes, thread, at, rows, n_blocks):
             full[0] = 1
         wait_for_all(steps, thread)
         if full[0] != 0:

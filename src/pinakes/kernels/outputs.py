@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pinakes.kernels.rows import BLOCK, add_row
+from pinakes.kernels.layouts import score_attributes
+from pinakes.kernels.rows import BLOCK
 
 LOSS_NODES = 0
 LOSS_MATRIX = 1
@@ -24,6 +25,8 @@ class Outputs(NamedTuple):
     class_of: np.ndarray  # int32 (n_padded,): class of an own attribute, -1 for shared ones
     path_indptr: np.ndarray  # int64 (n_classes + 1,)
     path_indices: np.ndarray  # int32
+    path_values: np.ndarray  # float64: Lambda at these attributes, where `weighted`; elsewhere it is v
+    weighted: bool
     v2: np.ndarray  # float64 (n_padded,)
     up: np.ndarray  # uint32 (n_padded,): the one attribute above, or one that is always 0
     multi: np.ndarray  # int32 (n_multi,)
@@ -44,7 +47,10 @@ def sum_down(outputs, scores, several):
     for m in range(len(outputs.multi)):
         total = 0.0
         for k in range(outputs.multi_indptr[m], outputs.multi_indptr[m + 1]):
-            total += scores[outputs.multi_indices[k]]
+            if outputs.weighted:  # multi[m] is then the place of class m
+                total += outputs.path_values[k] * scores[outputs.multi_indices[k]]
+            else:
+                total += scores[outputs.multi_indices[k]]
         several[m] = total
     for m in range(len(outputs.multi)):
         scores[outputs.multi[m]] = several[m]
@@ -88,7 +94,7 @@ def delta_pair(outputs, y, k):
 
 @njit(cache=True, nogil=True, inline="always")
 def common(outputs, values, k, m):
-    """Sum `values` over the attributes that classes k and m share."""
+    """Sum `values` over the attributes that classes k and m share, times what both have of them where `weighted`."""
     total = 0.0
     p, p_end = outputs.path_indptr[k], outputs.path_indptr[k + 1]
     q, q_end = outputs.path_indptr[m], outputs.path_indptr[m + 1]
@@ -101,7 +107,10 @@ def common(outputs, values, k, m):
     while p < p_end and q < q_end:
         a, b = outputs.path_indices[p], outputs.path_indices[q]
         if a == b:
-            total += values[a]
+            if outputs.weighted:
+                total += values[a] * outputs.path_values[p] * outputs.path_values[q]
+            else:
+                total += values[a]
             p += 1
             q += 1
         elif a < b:
@@ -112,12 +121,9 @@ def common(outputs, values, k, m):
 
 
 @njit(cache=True, nogil=True)
-def score_document(X_indices, X_data, start, end, rows, outputs, scores, several):
-    """Write the score of every attribute, everything above it included, into `scores`."""
-    n_blocks = len(scores) // BLOCK
-    scores[:] = 0
-    for p in range(start, end):
-        add_row(rows, X_indices[p], X_data[p], scores, n_blocks)
+def score_document(X, i, rows, outputs, scores, several):
+    """Write the score of every attribute on document i, everything above it included, into `scores`."""
+    score_attributes(X, i, rows, scores)
     sum_down(outputs, scores, several)
 
 
@@ -126,8 +132,21 @@ def path_sum(outputs, scores, c):
     """Sum the scores over the attributes of class c."""
     total = 0.0
     for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
-        total += scores[outputs.path_indices[p]]
+        if outputs.weighted:
+            total += outputs.path_values[p] * scores[outputs.path_indices[p]]
+        else:
+            total += scores[outputs.path_indices[p]]
     return total
+
+
+@njit(cache=True, nogil=True, inline="always")
+def add_to_path(outputs, change, c, weight):
+    """Add `weight` to `change` at the attributes of class c, times what it has of them where `weighted`."""
+    for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
+        if outputs.weighted:
+            change[outputs.path_indices[p]] += weight * outputs.path_values[p]
+        else:
+            change[outputs.path_indices[p]] += weight
 
 
 @njit(cache=True, nogil=True)

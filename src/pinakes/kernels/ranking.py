@@ -5,34 +5,46 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from pinakes.kernels.outputs import score_document
+from pinakes.kernels.outputs import score_document, sum_down
 
 SMALLEST = -30.0  # exp of less than this adds nothing that shows
 
 
 @njit(cache=True, nogil=True)
-def score_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, out):
-    """Write the scores of all classes for documents first..last-1 into `out` (documents by classes)."""
-    scores = np.zeros(len(outputs.v2), dtype=rows.data.dtype)
+def score_classes(X, first, last, rows, outputs, scored, out):
+    """Write the scores of all classes for documents first..last-1 into `out` (documents by classes).
+
+    `scored` is None, or has a row for each of these documents with what they score on every attribute alone: then the
+    documents themselves, and `rows`, are not looked at.
+    """
+    scores = np.zeros(len(outputs.v2), dtype=out.dtype)
     several = np.zeros(len(outputs.multi))
     for i in range(first, last):
-        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        if scored is None:
+            score_document(X, i, rows, outputs, scores, several)
+        else:
+            scores[:] = scored[i - first]
+            sum_down(outputs, scores, several)
         for k in range(len(outputs.own)):
             out[i, k] = scores[outputs.own[k]]
 
 
 @njit(cache=True, nogil=True)
-def rank_classes(X_indptr, X_indices, X_data, first, last, rows, outputs, temperature, classes, values, total):
+def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, values, total):
     """Write the best classes of documents first..last-1 and their scores, best first; of equals the lower class first.
 
     As many as `classes` and `values` have columns, which must not be more than there are classes. With a positive
     temperature, `total` takes the sum over all classes of exp((score - best score) / temperature).
     """
     most = classes.shape[1]
-    scores = np.zeros(len(outputs.v2), dtype=rows.data.dtype)
+    scores = np.zeros(len(outputs.v2), dtype=values.dtype)
     several = np.zeros(len(outputs.multi))
     for i in range(first, last):
-        score_document(X_indices, X_data, X_indptr[i], X_indptr[i + 1], rows, outputs, scores, several)
+        if scored is None:
+            score_document(X, i, rows, outputs, scores, several)
+        else:
+            scores[:] = scored[i - first]
+            sum_down(outputs, scores, several)
         found = 0
         for c in range(len(outputs.own)):
             score = scores[outputs.own[c]]

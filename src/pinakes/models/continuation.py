@@ -38,14 +38,17 @@ class Beginning(NamedTuple):
 class Seen(NamedTuple):
     """Documents that were kept: as the solver takes them, with labels, weights and dual variables."""
 
-    X: sparse.csr_array
+    X: Any  # CSR or a matrix
     y: npt.NDArray[Any]
     weight: npt.NDArray[np.float64]
     alpha: sparse.csr_array
 
-    def more(self, X: sparse.csr_array, y: npt.NDArray[Any], weight: npt.NDArray[np.float64]) -> Seen:
+    def more(self, X: Any, y: npt.NDArray[Any], weight: npt.NDArray[np.float64]) -> Seen:
         """Add new documents, whose dual variables are 0."""
-        both = sparse.csr_array(sparse.vstack([self.X, X]))
+        if isinstance(X, np.ndarray) and isinstance(self.X, np.ndarray):
+            both: Any = np.vstack([self.X, X])
+        else:
+            both = sparse.csr_array(sparse.vstack([sparse.csr_array(self.X), sparse.csr_array(X)]))
         alpha = _wider(self.alpha, len(self.y) + len(y), self.alpha.shape[1])
         return Seen(both, np.concatenate([self.y, y]), np.concatenate([self.weight, weight]), alpha)
 

@@ -17,8 +17,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, DocumentError, LabelError, ParameterError
-from pinakes.kernels.rows import rows_from_csr, rows_to_csr
+from pinakes.kernels.rows import rows_from_csr
 from pinakes.models import parameters
+from pinakes.models.class_similarity import given_matrix
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.continuation import Beginning, Seen, begin_after, carry_over, widen_classes
 from pinakes.models.kernel_scoring import KernelScorer
@@ -29,10 +30,11 @@ from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, KernelRows, sca
 from pinakes.solvers.papers import PaperResult, PaperSolver
 from pinakes.solvers.problem import Problem, make_outputs
 from pinakes.taxonomy import Taxonomy
-from pinakes.taxonomy.attributes import ClassAttributes, class_attributes
+from pinakes.taxonomy.attributes import ClassAttributes, class_attributes, given_attributes
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
 SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
+DENSE_ABOVE = 0.5  # share of values that are not 0 above which documents are taken as a matrix
 MOST_SUBTREES = 8  # that are kept ready for scoring
 TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
@@ -57,6 +59,11 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     node_weight : {"normalized", "depth", "equal", "flat"} or mapping of id to v_z, default="normalized"
         How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`.
         "flat" shares nothing.
+    class_attributes : matrix (n_classes, n_attributes) or None, default=None
+        What the classes have in common, instead of the taxonomy: Lambda, a row for each of the classes in sorted order.
+    class_kernel : matrix (n_classes, n_classes), callable or None, default=None
+        The same as similarities <Lambda(y), Lambda(y')>, or a function of two lists of labels that gives them. Must be
+        positive semi-definite.
     class_weight : {"balanced"}, mapping of label to weight, or None, default=None
         Multiplies C for the documents of a class; a label that is not named counts 1. "balanced": every class counts
         the same in sum, n_samples / (n_classes * documents of the class).
@@ -152,6 +159,8 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         C: float = 1.0,
         loss: Any = "tree",
         node_weight: Any = "normalized",
+        class_attributes: Any = None,
+        class_kernel: Any = None,
         class_weight: Any = None,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
@@ -172,6 +181,8 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.C = C
         self.loss = loss
         self.node_weight = node_weight
+        self.class_attributes = class_attributes
+        self.class_kernel = class_kernel
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -279,6 +290,11 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             weights, alpha = self._all_weights(), seen.alpha
             if len(labels) > len(self.classes_):
+                if self.attributes_.values is not None:
+                    raise ParameterError(
+                        "with `class_attributes` or `class_kernel` all classes must be known from the first call: name "
+                        "them with `classes`"
+                    )
                 old = self.taxonomy_, self.attributes_, self.classes_
                 taxonomy = self.taxonomy_ if self.taxonomy is not None else resolve_taxonomy(None, labels)
                 self.classes_ = labels
@@ -343,22 +359,21 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def coef_(self) -> sparse.csr_array:
         """One weight vector a class (n_classes, n_features_in_): the sum of its attributes'."""
-        weights, paths = self.weights_, self.attributes_.paths
-        shape = (len(self.classes_), weights.shape[1])
-        members = sparse.csr_array((np.ones(len(paths.indices)), paths.indices, paths.indptr), shape=shape)
-        return sparse.csr_array(members @ weights.T)
+        return sparse.csr_array(self.attributes_.matrix() @ self.weights_.T)
 
     # -- what fit, load and predict share --------------------------------------------------------------------
 
     def _check_training(
         self, X: Any, y: Any, sample_weight: Any, reset: bool = True
-    ) -> tuple[sparse.csr_array, npt.NDArray[Any], npt.NDArray[np.float64], bool]:
-        """Check documents to learn from; give them as CSR, with their constant, and whether they were dense."""
+    ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[np.float64], bool]:
+        """Check documents to learn from; give them with their constant, and whether they were dense."""
         settings: dict[str, Any] = {"accept_sparse": "csr", "accept_large_sparse": True, "reset": reset}
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **settings)
         dense = not sparse.issparse(X)
-        X = _as_csr(X)
-        check_classification_targets(y)
+        X = self._laid_out(X)
+        with warnings.catch_warnings():  # many classes for the documents are nothing unusual here
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
         weight = sample_weights(sample_weight, X)
         return self._with_constant(X), y, weight, dense
 
@@ -431,7 +446,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver = self._make_solver(report)
         self.classes_, self.n_features_in_ = classes, X.shape[1]
         self._set_classes(taxonomy)
-        X = self._with_constant(_as_csr(X))
+        X = self._with_constant(self._laid_out(X))
         begin = None if previous is None else begin_after(previous, self, learnt, len(codes))
         self._learn(solver, self._make_kernel(X, False), X, codes, weight, begin)
         self._seen = None
@@ -514,9 +529,12 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.taxonomy_ = taxonomy
         self._nodes = class_nodes(taxonomy, self.classes_)
         self._loss: Loss = make_loss(self.loss, taxonomy, [taxonomy.ids[v] for v in self._nodes])
-        if self.node_weight == "flat" and not isinstance(self._loss, NodeLoss):
+        if self.class_attributes is not None or self.class_kernel is not None:
+            given = given_matrix(self.class_attributes, self.class_kernel, self.classes_)
+            self.attributes_: ClassAttributes = given_attributes(given, self._nodes)
+        elif self.node_weight == "flat" and not isinstance(self._loss, NodeLoss):
             bare = Taxonomy.flat(taxonomy.ids)  # nothing shared, and no loss that looks at the taxonomy
-            self.attributes_: ClassAttributes = class_attributes(bare, self._nodes, "equal")
+            self.attributes_ = class_attributes(bare, self._nodes, "equal")
         else:
             self.attributes_ = class_attributes(taxonomy, self._nodes, self.node_weight)
         self._outputs = make_outputs(self.attributes_, self._loss)
@@ -526,10 +544,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         support = self.support_
         alpha = self.dual_coef_[support]
         own: Any = sparse.csr_array((alpha.sum(axis=1), (np.arange(len(support)), codes[support])), shape=alpha.shape)
-        paths, n_attributes = self.attributes_.paths, self.attributes_.n_attributes
-        members = sparse.csr_array(
-            (self.attributes_.v2[paths.indices], paths.indices, paths.indptr), shape=(len(self.classes_), n_attributes)
-        )
+        members = self.attributes_.matrix(self.attributes_.v2)
         # w_z takes v_z (Lambda_z(y_i) - Lambda_z(y)) / v_z alpha_iy x_i; parts that cancel leave dust: keep it out
         coefficients = sparse.csr_array((own - alpha) @ members)
         coefficients.data[np.abs(coefficients.data) < 1e-14 * np.abs(coefficients.data).max(initial=0.0)] = 0.0
@@ -552,7 +567,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _all_weights(self) -> sparse.csr_array:
         """v_z w_z of every attribute, features and then the constant by attributes."""
         assert isinstance(self._scorer, Scorer)
-        return rows_to_csr(self._scorer.rows, self.attributes_.n_attributes)
+        return self._scorer.weights(self.attributes_.n_attributes)
 
     def _below(self, node: str) -> tuple[npt.NDArray[np.int64], Scorer | KernelScorer]:
         """Give the classes at or below a node, and what scores them; the last few are kept."""
@@ -572,16 +587,25 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _has_constant(self) -> bool:
         return bool(self.fit_intercept) and self._is_linear()
 
-    def _with_constant(self, X: sparse.csr_array) -> sparse.csr_array:
+    def _laid_out(self, X: Any) -> Any:
+        """Give documents as the solver takes them: CSR, or as a matrix where most values are not 0."""
+        if not self._is_linear() or self.solver != "ascent" or _density(X) < DENSE_ABOVE:
+            return _as_csr(X)
+        return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
+
+    def _with_constant(self, X: Any) -> Any:
         """Append the constant feature to documents, where there is a bias."""
         if not self._has_constant():
             return X
         scaling = parameters.check_number(self, "intercept_scaling", above=0)
-        constant = sparse.csr_array(np.full((X.shape[0], 1), scaling, dtype=X.dtype))
+        constant: Any = np.full((X.shape[0], 1), scaling, dtype=X.dtype)
+        if isinstance(X, np.ndarray):
+            return np.hstack([X, constant])
+        constant = sparse.csr_array(constant)
         both: Any = sparse.hstack([X, constant], format="csr")
         return _as_csr(both)
 
-    def _check_documents(self, X: Any) -> sparse.csr_array:
+    def _check_documents(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
         settings: dict[str, Any] = {"accept_sparse": "csr", "accept_large_sparse": True, "reset": False}
         try:
@@ -593,7 +617,16 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     f"{self.n_features_in_} documents that the model was fitted on"
                 ) from None
             raise
+        if isinstance(self._scorer, Scorer) and isinstance(self._scorer.rows, np.ndarray):
+            return self._with_constant(X)
         return self._with_constant(_as_csr(X))
+
+
+def _density(X: Any) -> float:
+    """Give the share of values that are not 0."""
+    n_values = X.shape[0] * X.shape[1]
+    n_entries = np.count_nonzero(X) if isinstance(X, np.ndarray) else X.nnz
+    return float(n_entries / n_values) if n_values else 0.0
 
 
 def _as_csr(X: Any) -> sparse.csr_array:

@@ -22,7 +22,8 @@ rounds go through the documents in parts instead: scan a part (threads), then st
 are now.
 
 A sweep takes its steps in small batches, so that threads can share them: the documents of a batch do not see each
-other's steps, and then each thread changes the weights of its share of the features. Documents that are alike would
+other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
+are a dense matrix and scans are matrix products. Documents that are alike would
 step too far together, so batches are no larger than 1 / (mean cosine of two documents), and become smaller if ever the
 dual objective falls. The result does not depend on the number of threads.
 """
@@ -35,11 +36,12 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
@@ -47,6 +49,7 @@ from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
 
 logger = logging.getLogger(__name__)
+Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
 Stop = Literal["converged", "max_iter", "max_seconds", "interrupted"]
 
 N_NEW = 8  # classes that one scan may add to a document's active set
@@ -60,6 +63,7 @@ QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 N_BATCHES = 256  # a sweep has no fewer batches than this …
 BATCH_SIZES = 8, 128  # … of so many documents; where fewer would do, one document at a time
+AT_ONCE = 256  # dense documents that are scored by one matrix product
 DOUBLE_BELOW = 1e-4  # weights are float64 when `tol` asks for more than float32 can show
 
 
@@ -78,7 +82,7 @@ class Progress:
 class SolverResult:
     """The weights, the dual variables, and how the run went."""
 
-    rows: growing.Rows  # n_features x n_attributes: v_z w_z
+    rows: Weights  # n_features x n_attributes: v_z w_z
     beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta
     history: tuple[Progress, ...]
     stopped: Stop
@@ -133,7 +137,7 @@ class AscentSolver:
         history: list[Progress] = []
         stopped: Stop = "max_iter"
         try:
-            with ThreadPoolExecutor(self.n_threads) as threads:
+            with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
                 state.threads, state.n_threads = threads, self.n_threads
                 for progress in self._rounds(state, N_ROUGH if start is None else 0):
                     history.append(progress)
@@ -149,7 +153,8 @@ class AscentSolver:
             stopped = "interrupted"
         if not history or stopped in ("max_seconds", "interrupted"):
             history.append(state.progress(len(history) + 1))
-        return SolverResult(growing.compact(state.rows), state.dual(), tuple(history), stopped)
+        rows = growing.compact(state.rows) if isinstance(state.rows, growing.Rows) else state.rows
+        return SolverResult(rows, state.dual(), tuple(history), stopped)
 
     def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
         rng = np.random.default_rng(self.seed)
@@ -169,7 +174,7 @@ class AscentSolver:
             yield progress
 
 
-def _batch_size(X: sparse.csr_array, x_norm2: npt.NDArray[np.float64]) -> int:
+def _batch_size(X: sparse.csr_array | npt.NDArray[Any], x_norm2: npt.NDArray[np.float64]) -> int:
     """Say how many documents may take their steps without seeing each other's."""
     mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
     likeness = float(mean @ mean) / max(float(x_norm2.mean()), 1e-300)
@@ -216,8 +221,19 @@ class _State:
         self.n_padded = len(problem.outputs.v2)
         self.few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
         dtype = np.float64 if tol < DOUBLE_BELOW else np.float32
-        self.rows = growing.empty_rows(problem.X.shape[1], self.n_padded, dtype) if start is None else start.rows
-        self.x_norm2 = np.asarray(problem.X.multiply(problem.X).sum(axis=1), dtype=np.float64).ravel()
+        X = problem.X
+        self.rows: Weights
+        self.documents: tuple[Any, ...]  # indptr, indices and data; of dense documents the matrix alone
+        if isinstance(X, np.ndarray):
+            self.documents = (np.ascontiguousarray(X, dtype=dtype),)
+            self.rows = np.zeros((self.n_padded, X.shape[1]), dtype)
+            if start is not None:
+                self.rows[:] = growing.rows_to_csr(start.rows, self.n_padded).toarray().T
+            self.x_norm2 = np.einsum("ij,ij->i", X, X, dtype=np.float64)
+        else:
+            self.documents = X.indptr, X.indices, X.data
+            self.rows = growing.empty_rows(X.shape[1], self.n_padded, dtype) if start is None else start.rows
+            self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         self.by_class = np.argsort(problem.y, kind="stable")
         self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
         self.batch = _batch_size(problem.X, self.x_norm2)
@@ -235,7 +251,10 @@ class _State:
 
     def progress(self, n_iter: int) -> Progress:
         """Sum up slack and gap as they were last seen."""
-        norm2 = growing.squared_norm(self.rows, self.problem.outputs.v2)
+        if isinstance(self.rows, growing.Rows):
+            norm2 = growing.squared_norm(self.rows, self.problem.outputs.v2)
+        else:
+            norm2 = float(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64) @ (1 / self.problem.outputs.v2))
         self.p_obj = 0.5 * norm2 + float(self.problem.C @ self.slack)
         gap = max(float(self.gap.sum()), 0.0)
         relative = gap / self.p_obj if self.p_obj > 0 else 0.0
@@ -259,16 +278,18 @@ class _State:
     def scan(self, order: npt.NDArray[np.int64]) -> None:
         """Look at all classes of some documents, in threads: sets slack, gap, new_classes and new_count."""
         self.clock.check()
-        X, y, outputs = self.problem.X, self.problem.y, self.problem.outputs
+        y, outputs = self.problem.y, self.problem.outputs
+        matrix = self.rows.T if isinstance(self.rows, np.ndarray) else None
         n_pieces = 1 if self.n_threads == 1 else max(1, min(8 * self.n_threads, len(order) // 64))
+        n_pieces = n_pieces if matrix is None else -(-len(order) // AT_ONCE)
         bounds = np.linspace(0, len(order), n_pieces + 1).astype(np.int64)
 
         def piece(k: int) -> None:
+            scored = None if matrix is None else self.documents[0][order[bounds[k] : bounds[k + 1]]] @ matrix
             kernels.scan(
-                X.indptr, X.indices, X.data, y, self.problem.C, order, bounds[k], bounds[k + 1],
+                self.documents, y, self.problem.C, order, bounds[k], bounds[k + 1],
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
-                self.slack, self.gap, self.new_classes, self.new_count,
-                self.scratch(),
+                self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), scored,
             )  # fmt: skip
 
         list(self.threads.map(piece, range(n_pieces)))
@@ -276,7 +297,7 @@ class _State:
 
     def scratch(self) -> kernels.Scratch:
         """Give a thread room to write to while it looks at a document."""
-        dtype, n = self.rows.data.dtype, self.n_padded
+        n, dtype = self.n_padded, (self.rows if isinstance(self.rows, np.ndarray) else self.rows.data).dtype
         n_multi = len(self.problem.outputs.multi)
         return kernels.Scratch(
             np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n_multi),
@@ -314,31 +335,32 @@ class _State:
         Where attributes are few all classes are scored anyway, and violators join the active set at once.
         """
         self.clock.check()
-        X, outputs, n_threads = self.problem.X, self.problem.outputs, self.n_threads if self.batch > 1 else 1
+        outputs, n_threads = self.problem.outputs, self.n_threads if self.batch > 1 else 1
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
         most = min(n_blocks, (widest + 1) * self.longest_path)
+        scratch = [self.scratch() for _ in range(n_threads)]
         changes = kernels.Changes(
             np.zeros(self.batch, np.int64),
             np.zeros((self.batch, most), np.int32),
-            np.zeros((self.batch, most * growing.BLOCK), self.rows.data.dtype),
+            np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
-        scratch = [self.scratch() for _ in range(n_threads)]
-        if len(self.rows.free) != n_threads:
+        if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_threads:
             self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
         at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
             reached: int = kernels.sweep(
-                X.indptr, X.indices, X.data, self.x_norm2, self.problem.y, self.problem.C, order, self.batch,
-                self.few, self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
+                self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, self.few,
+                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
                 widest, scratch[thread], thread, steps, first, at, full,
             )  # fmt: skip
             return reached
 
         while (first := self.together(part, n_threads, first)) < len(order):
+            assert isinstance(self.rows, growing.Rows)
             self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
         return float(self.gap[order].sum())
 

@@ -17,9 +17,9 @@ from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
 
 @dataclass(frozen=True)
 class Problem:
-    """Documents (CSR, int32 indices), the class of each, its cost C_i, and what relates the classes."""
+    """Documents (CSR with int32 indices, or dense), the class of each, its cost C_i, and what relates the classes."""
 
-    X: sparse.csr_array
+    X: sparse.csr_array | npt.NDArray[Any]
     y: npt.NDArray[np.int32]
     C: npt.NDArray[np.float64]
     outputs: Outputs
@@ -46,6 +46,8 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     if isinstance(loss, MatrixLoss):
         rows = loss.find(attributes.class_node.astype(np.int64))
         matrix = np.ascontiguousarray(loss.matrix[np.ix_(rows, rows)])
+    elif isinstance(loss, NodeLoss) and attributes.values is not None:  # nodes are not attributes
+        matrix = np.array([loss.row(int(v), attributes.class_node) for v in attributes.class_node])
     elif isinstance(loss, NodeLoss):
         miss, false = attributes.node_sums(loss.miss), attributes.node_sums(loss.false)
     else:  # zero-one: half for missing the right class's own attribute, half for the wrong one's
@@ -54,18 +56,23 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         false = miss
     own_false = np.full(n_attributes, np.nan)
     own_false[attributes.own] = attributes.path_sums(false)
+    class_miss = attributes.path_sums(miss)
+    if attributes.values is not None:  # zero-one: own places are in no path
+        own_false[attributes.own], class_miss, miss, false = 0.5, np.full(n_classes, 0.5), 0.0 * miss, 0.0 * false
     return Outputs(
         own=attributes.own,
         class_of=class_of,
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
+        path_values=np.zeros(0) if attributes.values is None else attributes.values,
+        weighted=attributes.values is not None,
         v2=padded(attributes.v2, fill=1.0),
         up=up,
         multi=attributes.multi,
         multi_indptr=attributes.multi_paths.indptr,
         multi_indices=attributes.multi_paths.indices,
         loss_kind=LOSS_MATRIX if matrix.size else LOSS_NODES,
-        miss=attributes.path_sums(miss),
+        miss=class_miss,
         false=padded(own_false, fill=np.nan),
         both=padded(miss + false),
         matrix=matrix,

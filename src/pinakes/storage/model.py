@@ -120,6 +120,10 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
         raise ParameterError("labels must be texts or whole numbers to be stored, got other objects")
     if model.kernel not in KERNELS:
         raise ParameterError(f"a model with the kernel {model.kernel!r} cannot be stored, only one that is linear")
+    if attributes.values is not None:
+        raise ParameterError(
+            "a model with `class_attributes` or `class_kernel` cannot be stored; store its `coef_` and `intercept_`"
+        )
     stored = ("C", "tol", "max_iter", "solver", "kernel", "fit_intercept", "intercept_scaling")
     settings = {name: getattr(model, name) for name in stored}
     settings = {name: v.item() if isinstance(v, np.generic) else v for name, v in settings.items()}

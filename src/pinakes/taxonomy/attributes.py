@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from pinakes.errors import ParameterError, closest
 from pinakes.taxonomy.taxonomy import Ints, Relation, Taxonomy
@@ -53,6 +54,8 @@ class ClassAttributes:
         The attribute into which each taxonomy node went, -1 if it was left out.
     node_share : float64 array (n_nodes,)
         Which part of that attribute's v^2 is the node's own: w_z = v_z / v^2 times the attribute's weights.
+    values : float64 array or None
+        Lambda at the entries of `paths` where it was given as a matrix (`given_attributes`); None: v_z.
     """
 
     class_node: Ints
@@ -64,6 +67,7 @@ class ClassAttributes:
     multi_paths: Relation
     node_attribute: Ints
     node_share: Floats
+    values: Floats | None = None
 
     @property
     def n_classes(self) -> int:
@@ -76,6 +80,9 @@ class ClassAttributes:
     def sum_down(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Add to each attribute's value those of everything above it (last axis); the kernels do the same."""
         total = values.copy()
+        if self.values is not None:
+            total[..., self.own] = np.asarray((self.matrix() @ values.T).T)
+            return total
         several = [values[..., self.multi_paths.of(m)].sum(axis=-1) for m in range(len(self.multi))]
         for m, z in enumerate(self.multi):
             total[..., z] = several[m]
@@ -88,6 +95,10 @@ class ClassAttributes:
 
         Everything above them stays too, even where it no longer tells them apart.
         """
+        if self.values is not None:
+            n_given = self.n_attributes - self.n_classes
+            part = given_attributes(self.matrix()[classes][:, :n_given], self.class_node[classes])
+            return part, np.concatenate([np.arange(n_given), self.own[classes]])
         starts, sizes = self.paths.indptr[classes], self.paths.sizes()[classes]
         places = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
         members = self.paths.indices[places]
@@ -117,8 +128,14 @@ class ClassAttributes:
 
     def path_sums(self, values: Floats) -> Floats:
         """Sum values given per attribute over each class's attributes."""
-        owner = np.repeat(np.arange(self.n_classes), self.paths.sizes())
-        return np.bincount(owner, weights=values[self.paths.indices], minlength=self.n_classes).astype(np.float64)
+        return np.asarray(self.matrix(values) @ np.ones(self.n_attributes))
+
+    def matrix(self, factors: Floats | None = None) -> sparse.csr_array:
+        """Give Lambda / v (n_classes, n_attributes): 1 at each class's attributes, or what was given; times factors."""
+        entries = np.ones(len(self.paths.indices)) if self.values is None else self.values
+        entries = entries if factors is None else entries * factors[self.paths.indices]
+        shape = (self.n_classes, self.n_attributes)
+        return sparse.csr_array((entries, self.paths.indices, self.paths.indptr), shape=shape)
 
     def node_sums(self, values: npt.NDArray[Any]) -> Floats:
         """Sum values given per taxonomy node over each attribute's nodes."""
@@ -126,6 +143,30 @@ class ClassAttributes:
         kept = self.node_attribute >= 0
         np.add.at(sums, self.node_attribute[kept], np.asarray(values, dtype=np.float64)[kept])
         return sums
+
+
+def given_attributes(matrix: Any, class_nodes: Sequence[int] | Ints) -> ClassAttributes:
+    """Build Lambda from a matrix with a row for each class and a column for each attribute.
+
+    Behind the given attributes every class has a place of its own, which carries no weight.
+    """
+    given = sparse.csr_array(matrix, dtype=np.float64)
+    given.sum_duplicates()
+    n_classes, n_given = given.shape
+    own = np.arange(n_given, n_given + n_classes, dtype=np.int32)
+    paths = Relation(given.indptr.astype(np.int64), given.indices.astype(np.int32))
+    return ClassAttributes(
+        class_node=np.asarray(class_nodes, dtype=np.int32),
+        own=own,
+        paths=paths,
+        v2=np.ones(n_given + n_classes),
+        runs=np.zeros((0, 3), dtype=np.int32),
+        multi=own,
+        multi_paths=paths,
+        node_attribute=np.zeros(0, dtype=np.int32),
+        node_share=np.zeros(0),
+        values=given.data,
+    )
 
 
 def class_attributes(

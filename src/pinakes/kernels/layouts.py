@@ -1,0 +1,127 @@
+"""Documents and weights in two layouts: sparse documents with growing rows, dense documents with a dense matrix.
+
+Sparse documents are CSR, X = (indptr, indices, data), and the weights growing rows, one a feature. Dense documents are
+X = (values,), a matrix, and the weights a matrix of attributes by features. Each function here is written once for each
+layout; Numba takes the one that fits the types.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+from pinakes.kernels.rows import BLOCK, add_row, gather_row, has_room, scatter_row
+
+
+def score_attributes(X, i, rows, scores):
+    """Write what document i scores on every attribute alone into `scores`."""
+    return (_score_dense if isinstance(rows, np.ndarray) else _score_sparse)(X, i, rows, scores)
+
+
+@njit(cache=True, nogil=True)
+def _score_sparse(X, i, rows, scores):
+    indptr, indices, data = X
+    scores[:] = 0
+    for p in range(indptr[i], indptr[i + 1]):
+        add_row(rows, indices[p], data[p], scores, len(scores) // BLOCK)
+
+
+@njit(cache=True, nogil=True)
+def _score_dense(X, i, rows, scores):
+    scores[:] = np.dot(rows, X[0][i])
+
+
+@overload(score_attributes)
+def _score_attributes(X, i, rows, scores):
+    if isinstance(rows, types.Array):
+        return lambda X, i, rows, scores: _score_dense(X, i, rows, scores)
+    return lambda X, i, rows, scores: _score_sparse(X, i, rows, scores)
+
+
+def score_blocks(X, i, rows, blocks, n_few, scores):
+    """Write what document i scores on the attributes of blocks[:n_few] alone into `scores`."""
+    return (_score_blocks_dense if isinstance(rows, np.ndarray) else _score_blocks_sparse)(
+        X, i, rows, blocks, n_few, scores
+    )
+
+
+@njit(cache=True, nogil=True)
+def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
+    indptr, indices, data = X
+    for k in range(n_few):
+        for t in range(BLOCK):
+            scores[blocks[k] * BLOCK + t] = 0
+    for p in range(indptr[i], indptr[i + 1]):
+        gather_row(rows, indices[p], data[p], blocks, n_few, scores, len(scores) // BLOCK)
+
+
+@njit(cache=True, nogil=True)
+def _score_blocks_dense(X, i, rows, blocks, n_few, scores):
+    for k in range(n_few):
+        a = blocks[k] * BLOCK
+        scores[a : a + BLOCK] = np.dot(rows[a : a + BLOCK], X[0][i])
+
+
+@overload(score_blocks)
+def _score_blocks(X, i, rows, blocks, n_few, scores):
+    if isinstance(rows, types.Array):
+        return lambda X, i, rows, blocks, n_few, scores: _score_blocks_dense(X, i, rows, blocks, n_few, scores)
+    return lambda X, i, rows, blocks, n_few, scores: _score_blocks_sparse(X, i, rows, blocks, n_few, scores)
+
+
+def change_weights(X, batch, changes, shard, at, rows, n_blocks):
+    """Change the weights of one shard of features as the documents of `batch` want, going on from at[shard] = (b, p).
+
+    Gives True when done. When the shard has no room left, writes where it got to and gives False.
+    """
+    return (_change_dense if isinstance(rows, np.ndarray) else _change_sparse)(
+        X, batch, changes, shard, at, rows, n_blocks
+    )
+
+
+@njit(cache=True, nogil=True)
+def _change_sparse(X, batch, changes, shard, at, rows, n_blocks):
+    indptr, indices, data = X
+    n_shards = len(rows.free)
+    for b in range(at[shard, 0], len(batch)):
+        i = batch[b]
+        if changes.count[b] > 0:
+            for p in range(max(at[shard, 1], indptr[i]), indptr[i + 1]):
+                j = indices[p]
+                if j % n_shards == shard:
+                    if not has_room(rows, j, n_blocks):
+                        at[shard, 0], at[shard, 1] = b, p
+                        return False
+                    scatter_row(rows, j, data[p], changes.blocks[b], changes.values[b], changes.count[b], n_blocks)
+        at[shard, 1] = 0
+    at[shard, 0] = len(batch)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _change_dense(X, batch, changes, shard, at, rows, n_blocks):
+    values = X[0]
+    n_shards, n_features = len(at), values.shape[1]
+    first, last = n_features * shard // n_shards, n_features * (shard + 1) // n_shards
+    for b in range(len(batch)):
+        x = values[batch[b]]
+        for k in range(changes.count[b]):
+            for t in range(BLOCK):
+                change = changes.values[b, k * BLOCK + t]
+                if change != 0:
+                    w = rows[changes.blocks[b, k] * BLOCK + t]
+                    for j in range(np.uint64(first), np.uint64(last)):
+                        w[j] += change * x[j]
+    return True
+
+
+@overload(change_weights)
+def _change_weights(X, batch, changes, shard, at, rows, n_blocks):
+    if isinstance(rows, types.Array):
+        return lambda X, batch, changes, shard, at, rows, n_blocks: _change_dense(
+            X, batch, changes, shard, at, rows, n_blocks
+        )
+    return lambda X, batch, changes, shard, at, rows, n_blocks: _change_sparse(
+        X, batch, changes, shard, at, rows, n_blocks
+    )
