@@ -51,6 +51,10 @@ class Runner:
         """Train."""
         raise NotImplementedError
 
+    def again(self, seconds: float) -> bool:
+        """Say whether training, which took so long, is to be done again; the last time counts."""
+        return False
+
     def batches(self, X: Any) -> Iterable[Any]:
         """Give the test documents in the form the library wants, and bring the model into memory if it is not."""
         yield X
@@ -108,6 +112,9 @@ def race(kind: type[Runner]) -> None:
     timed("prepare", runner.prepare)
     timed("warm_up", runner.warm_up)
     timed("train", runner.fit)
+    while runner.again(seconds["train"]):
+        del seconds["train"], seconds["train_cpu"]
+        timed("train", runner.fit)
     codes: list[int] = []
     for documents in runner.batches(X_test):
         answers = timed("predict", runner.predict, documents)
