@@ -21,7 +21,7 @@ from benchmarks.race.measures import measure
 from benchmarks.race.systems import System
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("taxonomy", "kernels", "solvers", "models")  # of our source: what trains and predicts
+ROOMS = ("taxonomy", "kernels", "solvers", "models", "selection")  # of our source: what trains and predicts
 
 
 class Runs:

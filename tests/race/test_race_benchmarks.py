@@ -42,6 +42,7 @@ def corpus(tmp_path):
 def test_a_small_race_from_end_to_end(corpus, tmp_path, monkeypatch, capsys):
     """Ours and LIBLINEAR, which lives in our environment here; then resumed, then one row again."""
     monkeypatch.setattr(envs, "ensure", lambda env, python: sys.executable)
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for the processes it starts: compiling takes longer than the race
     out = tmp_path / "out"
     line = ["race", "--data", str(corpus.parent), "--sets", "small", "--systems", "ours-tree:C=2,linearsvc,omikuji"]
     line += ["--work", str(tmp_path / "work"), "--out", str(out)]

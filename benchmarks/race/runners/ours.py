@@ -1,7 +1,8 @@
 """Pinakes: `TaxonomySVC`; options are its parameters.
 
-Two are not: ``C=cv`` lets `TaxonomySVCCV` choose C, and ``finish_by`` has training end, all included, by that
-many seconds after its start (it is tried again with less time while it is late).
+Two are not: ``C=cv`` lets `TaxonomySVCCV` choose C, by Delta, or by accuracy where the loss is zero-one; and
+``finish_by`` has training end, all included, by that many seconds after its start (it is tried again with less time
+while it is late).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pinakes import Taxonomy, TaxonomySVC
 from pinakes.errors import ConvergenceWarning
 from pinakes.solvers.ascent import N_ROUGH
 
-WARM_UP = 500  # documents
+WARM_UP = (100, 5)  # classes, and documents of each
 MOST_TRIES = 4  # to finish in time
 LEAST_SECONDS = 1e-3
 
@@ -39,9 +40,10 @@ class Ours(Runner):
 
     def warm_up(self) -> None:
         """Let Numba compile, or load from its cache, on a few documents."""
-        some = np.linspace(0, len(self.labels) - 1, min(WARM_UP, len(self.labels))).astype(int)
-        settings = {name: value for name, value in self.settings.items() if name != "max_seconds" and value != "cv"}
-        model = TaxonomySVC(self.taxonomy, **settings)
+        y = self.task.y
+        frequent = np.argsort(-np.bincount(y), kind="stable")[: WARM_UP[0]]
+        some = np.concatenate([np.flatnonzero(y == k)[: WARM_UP[1]] for k in frequent])
+        model = self._make(max_seconds=None)
         model.fit(self.task.X[some], self.labels[some]).predict(self.task.X[some])
 
     def fit(self) -> None:
@@ -82,7 +84,7 @@ class Ours(Runner):
             for seconds, p in self.reports
         ]
         if self.settings.get("C") == "cv":
-            notes["chosen"] = {"C": float(self.model.C_)}
+            notes["chosen"] = {name: str(value) for name, value in self.model.best_params_.items()}
         if self.finish_by is None:
             notes |= self._reading(fitted, X)
         return notes
@@ -100,11 +102,15 @@ class Ours(Runner):
             return found | {"scan_error": str(error)}
         return found | {"scan_bytes": scan_bytes(self.task.X, rows), "scan_seconds": round(seconds, 4)}
 
-    def _make(self) -> Any:
-        if self.settings.get("C") != "cv":
-            return TaxonomySVC(self.taxonomy, **self.settings)
-        settings = {name: value for name, value in self.settings.items() if name != "C"}
-        return pinakes.TaxonomySVCCV(self.taxonomy, **settings)
+    def _make(self, **changed: Any) -> Any:
+        settings = self.settings | changed
+        if settings.get("C") != "cv":
+            return TaxonomySVC(self.taxonomy, **settings)
+        del settings["C"]
+        loss = settings.pop("loss", "tree")
+        chosen = {"losses": [loss], "node_weights": [settings.pop("node_weight", "normalized")]}
+        chosen["scoring"] = "accuracy" if loss == "zero-one" else "delta_loss"
+        return pinakes.TaxonomySVCCV(self.taxonomy, **chosen | settings)
 
 
 if __name__ == "__main__":
