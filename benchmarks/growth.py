@@ -2,9 +2,9 @@
 
     python -m benchmarks.growth --data DIR [--sets ipc-titles,cpc-titles] [--repeat 3] [--steps 5] [--largest 1]
 
-Three ways to make a corpus smaller, each halved `--steps` - 1 times; samples are nested, and chosen by a fixed seed:
+Three ways to make a corpus smaller, in `--steps` sizes; samples are nested, and chosen by a fixed seed:
 
-    documents          n shrinks, all classes stay: each keeps one document at least
+    documents          n shrinks, all classes stay: each keeps one document at least, and n is never below 1.25 q
     classes, fixed n   q shrinks, n is the same for all: as many documents as the smallest set of classes has
     classes, all docs  q shrinks, and the documents of the classes that go, go too: documents per class stay
 
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("PINAKES_DATA"), help="folder of the sets")
     parser.add_argument("--sets", default="ipc-titles,cpc-titles")
     parser.add_argument("--repeat", type=int, default=3, help="fits of each sample; the best time counts")
-    parser.add_argument("--steps", type=int, default=5, help="sizes, each twice the one before")
+    parser.add_argument("--steps", type=int, default=5, help="sizes, each up to twice the one before")
     parser.add_argument("--largest", type=float, default=1.0, help="share of the documents that the largest size has")
     parser.add_argument("--options", type=json.loads, default={}, help="settings of TaxonomySVC, as JSON")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
@@ -118,7 +118,8 @@ def samples(corpus: Corpus, steps: int) -> Iterator[tuple[str, Corpus]]:
     shares = [2.0**-k for k in reversed(range(steps))]
     by_class = [shrink_classes(corpus, share) for share in shares]
     n_fixed = len(by_class[0].y)
-    for share in shares:
+    fewest = max(shares[0], min(1.0, 1.25 * len(np.unique(corpus.y)) / len(corpus.y)))  # all classes, and some twice
+    for share in np.geomspace(fewest, 1.0, steps):
         yield "documents", shrink_documents(corpus, share)
     for sample in by_class:
         yield "classes, fixed n", shrink_documents(sample, n_fixed / len(sample.y))
@@ -148,6 +149,7 @@ def fit(corpus: Corpus, options: dict[str, Any]) -> tuple[float, TaxonomySVC]:
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes is greater")
         model.fit(corpus.X, labels)
     return time.perf_counter() - start, model
 

@@ -55,7 +55,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=1, help="runs of each system on each set")
     parser.add_argument(
         "--max-minutes",
-        default=f"{DEFAULT_MINUTES:g}",
+        default=DEFAULT_MINUTES,
         help="end a run after this, say so in its row, and go on; also for a set, or a system on it: "
         "10,cpc-titles=6,wordnet-nouns/hiclass=3 (default %(default)s)",
     )
@@ -65,7 +65,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="keep the rows that are finished and still hold")
     parser.add_argument("--rerun", type=names, default=[], help="as --resume, but run these rows again: set/system,…")
     parser.add_argument(
-        "--frontier", type=names, help="ours that are stopped when each peer finishes (default: all but C=cv)"
+        "--frontier", type=names, help="ours that are stopped when each peer finishes (default: the first)"
     )
     parser.add_argument("--no-frontier", action="store_true", help="no early stops of ours, and no curves")
     parser.add_argument("--python", help="interpreter for the peers' environments; default: the first that will do")
@@ -83,7 +83,7 @@ class Race:
         self.systems = [find_system(spec) for spec in args.systems]
         self.rerun = self._check_rerun()
         ours = [s.name for s in self.systems if s.is_ours]
-        self.frontier = [name for name in ours if "C=cv" not in name] if args.frontier is None else args.frontier
+        self.frontier = ours[:1] if args.frontier is None else args.frontier
         if unknown := [name for name in self.frontier if name not in ours]:
             raise ParameterError(f"--frontier: {unknown[0]!r} is not one of ours that run: {', '.join(ours) or 'none'}")
         say("measuring what the memory can do")
