@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))  # the benchmarks are 
 from benchmarks import growth
 from benchmarks.race import __main__ as command
 from benchmarks.race import bandwidth, envs, frontier, limits, plot, table
+from benchmarks.race.runners.ours import Ours
 from benchmarks.race.scan import time_scan
 from benchmarks.race.systems import cut, find_system
 
@@ -173,3 +174,21 @@ def test_unknown_systems_are_named():
         find_system("peco")
     with pytest.raises(ParameterError, match="after 'pecos' expected option=value, got 'fast'"):
         find_system("pecos:fast")
+
+
+def test_early_stops_are_as_late_as_they_may_be():
+    """A solver whose clock is coarse, with one second spent outside of it: steps of a second, told to end by 4.5."""
+
+    class Model:
+        stopped_ = "max_seconds"
+
+    runner = Ours(None, {})
+    runner.finish_by, runner.settings = 4.5, {"max_seconds": 4.5}
+    runner.tries, runner.low, runner.high, runner.in_time = 0, 0.0, float("inf"), None
+    counted = None
+    while counted is None:
+        runner.tries += 1
+        runner.model, runner.reports = Model(), runner.tries
+        counted = runner.again(1 + np.ceil(runner.settings["max_seconds"]))
+    assert counted == 4.0
+    assert runner.tries <= 5
