@@ -202,8 +202,9 @@ def draw(report: dict[str, Any], path: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import FuncFormatter
 
+    plain = FuncFormatter(lambda value, _: f"{value:g}" if f"{value:e}"[0] in "1235" else "")
     figure, axes = plt.subplots(1, len(AIMS), figsize=(13, 4.2), constrained_layout=True)
     for axis, (way, (size, aim)) in zip(axes, AIMS.items(), strict=True):
         for name, points in report["sets"].items():
@@ -217,8 +218,8 @@ def draw(report: dict[str, Any], path: Path) -> None:
                 axis.plot(sizes, line, ls=":", lw=1, color=color, label=f"aim {size}^{aim}")
         axis.set(xscale="log", yscale="log", xlabel={"n": "documents", "q": "classes"}[size], title=way)
         for side in (axis.xaxis, axis.yaxis):
-            side.set_major_formatter(LogFormatter())
-            side.set_minor_formatter(LogFormatter(minor_thresholds=(2, 0.5)))
+            side.set_major_formatter(plain)
+            side.set_minor_formatter(plain)
         axis.grid(alpha=0.25, which="both", lw=0.5)
         axis.legend(fontsize=8, frameon=False)
         for side in ("top", "right"):

@@ -201,7 +201,7 @@ def _remarks(systems: dict[str, dict[str, Any]], rates: dict[str, float]) -> lis
             text += "; chosen: " + ", ".join(f"{name} {value}" for name, value in notes["chosen"].items())
         if "predict_bytes" in notes:
             text += "; prediction reads " + _rate(notes["predict_bytes"], row["predict_seconds"], rates)
-        if "scan_bytes" in notes:
+        if notes.get("scan_seconds", 0) > 1e-3:
             text += f"; a full scan takes {notes['scan_seconds']:.2f} s and reads "
             text += _rate(notes["scan_bytes"], notes["scan_seconds"], rates)
         lines += ["", text + "."]

@@ -44,6 +44,7 @@ def test_a_small_race_from_end_to_end(corpus, tmp_path, monkeypatch, capsys):
     """Ours and LIBLINEAR, which lives in our environment here; then resumed, then one row again."""
     monkeypatch.setattr(envs, "ensure", lambda env, python: sys.executable)
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")  # for the processes it starts: compiling takes longer than the race
+    monkeypatch.setattr(frontier, "APART", 1e9)  # no runs of one round, two rounds, …
     out = tmp_path / "out"
     line = ["race", "--data", str(corpus.parent), "--sets", "small", "--systems", "ours-tree:C=2,linearsvc,omikuji"]
     line += ["--work", str(tmp_path / "work"), "--out", str(out)]
@@ -60,7 +61,7 @@ def test_a_small_race_from_end_to_end(corpus, tmp_path, monkeypatch, capsys):
     text = (out / "race.md").read_text()
     assert "| Pinakes, tree loss, C=2 |" in text
     assert "The frontier of Pinakes, tree loss, C=2" in text
-    assert "of the copy rate" in text
+    assert "prediction reads" in text
     assert {path.name for path in out.iterdir()} == {"race.md", "race.json", "small.png", "small.svg"}
 
     capsys.readouterr()
@@ -128,7 +129,7 @@ def test_bytes_of_a_scan_are_those_of_the_rows_it_reads():
     blocks = sum(int(rows.length[j]) for j in X.indices)
     assert bandwidth.scan_bytes(X, rows) == blocks * (8 * 4 + 4) + X.nnz * 8
     assert bandwidth.scan_bytes(X, object()) is None
-    assert 0 < time_scan(m, X, y) < 10
+    assert 0 <= time_scan(m, X, y) < 10
     assert bandwidth.copy_rate(repeat=1) > 1e8
 
 
