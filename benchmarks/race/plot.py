@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-PANELS = (("accuracy", "accuracy"), ("delta_loss", "Delta-loss (less is better)"))
-OURS, PEERS = "#b3261e", "#3b5b92"
-MARKS = "osD^vPX*<>"
+PANELS = (("delta_loss", "Delta-loss (less is better: up)"), ("parent_accuracy", "parent accuracy"))
+OURS, PEERS = ("#b3261e", "#c77d0a", "#7b3fa0", "#8a6d3b"), "#3b5b92"
+SPACE = 11.0  # points between two labels, one above the other
+REACH = 130.0  # points that a label takes in width
 
 
 def draw(report: dict[str, Any], out: Path) -> list[Path]:
@@ -23,16 +25,17 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
         rows = {key: row for key, row in part["systems"].items() if "missing" not in row}
         if not rows:
             continue
-        figure, axes = plt.subplots(1, len(PANELS), figsize=(11, 4.2), constrained_layout=True)
+        figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 5.4), constrained_layout=True)
         for axis, (measure, title) in zip(axes, PANELS, strict=True):
             _panel(axis, rows, measure)
             axis.set_xlabel("training time, s")
             axis.set_ylabel(title)
-        axes[1].invert_yaxis()
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside right center", fontsize=8, frameon=False)
+        axes[0].invert_yaxis()
         size = part["set"]
         figure.suptitle(f"{name}: {size['train']:,} training documents, {size['classes']:,} classes", fontsize=11)
+        figure.canvas.draw()  # axes have their places now
+        for axis, (measure, _) in zip(axes, PANELS, strict=True):
+            _labels(axis, rows, measure)
         for suffix in ("png", "svg"):
             files.append(out / f"{name}.{suffix}")
             figure.savefig(files[-1], dpi=150, metadata={"Date": None} if suffix == "svg" else None)
@@ -43,18 +46,61 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
 def _panel(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
     from matplotlib.ticker import LogFormatter
 
-    finished = {key: row for key, row in rows.items() if not row.get("curve")}
-    for k, (key, row) in enumerate(finished.items()):
-        color = OURS if row["ours"] else PEERS
-        curve = [r for other, r in rows.items() if r.get("curve") == key] + [row]
+    colors = _colors(rows)
+    for key, row in rows.items():
+        if row["cut"]:
+            continue
+        curve = [r for r in rows.values() if r["cut"] and r["cut"][0] == key] + [row]
         curve.sort(key=lambda r: r["train_seconds"])
         if len(curve) > 1:
-            axis.plot([r["train_seconds"] for r in curve], [r[measure] for r in curve], color=color, lw=1, zorder=1)
-        style = {"marker": MARKS[k % len(MARKS)], "color": color, "edgecolor": "white", "s": 55, "zorder": 2}
-        axis.scatter(row["train_seconds"], row[measure], label=row["label"], **style)
+            times, values = [r["train_seconds"] for r in curve], [r[measure] for r in curve]
+            axis.plot(times, values, color=colors[key], lw=1.2, marker=".", ms=5, zorder=1)
+        axis.scatter(row["train_seconds"], row[measure], color=colors[key], edgecolor="white", s=60, zorder=2)
     axis.set_xscale("log")
+    axis.set_ylim(*_range([r[measure] for r in rows.values() if not r["cut"]], axis.get_ylim()))
+    low, high = axis.get_xlim()
+    axis.set_xlim(low, high * (high / low) ** 0.25)  # room for labels on the right
     axis.xaxis.set_major_formatter(LogFormatter())  # plain numbers, not powers
     axis.xaxis.set_minor_formatter(LogFormatter())
     axis.grid(alpha=0.25, which="both", lw=0.5)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
+
+
+def _colors(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
+    ours = [key for key, row in rows.items() if row["ours"] and not row["cut"]]
+    return {key: OURS[ours.index(key) % len(OURS)] if key in ours else PEERS for key in rows}
+
+
+def _range(values: list[float], seen: tuple[float, float]) -> tuple[float, float]:
+    """Show what finished systems reached, and of our curves what is not far from that: the very first stops are."""
+    spread = max(max(values) - min(values), 1e-3)
+    return max(seen[0], min(values) - 0.8 * spread), min(seen[1], max(values) + 0.8 * spread)
+
+
+def _labels(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
+    """Name every point that is no early stop, each label beside its point, moved up or down where two would meet."""
+    scale = 72 / axis.figure.dpi
+    colors = _colors(rows)
+    points = []
+    for key, row in rows.items():
+        if not row["cut"]:
+            x, y = axis.transData.transform((row["train_seconds"], row[measure])) * scale
+            points.append([float(x), float(y), float(y), key])
+    points.sort(key=lambda p: p[1])
+    for _ in range(50):  # push apart, a little at a time
+        for below, over in pairwise(sorted(points, key=lambda p: p[2])):
+            lack = SPACE - (over[2] - below[2])
+            if lack > 0 and abs(over[0] - below[0]) < REACH:
+                below[2] -= lack / 2
+                over[2] += lack / 2
+    for _, y, to, key in points:
+        axis.annotate(
+            rows[key]["label"],
+            xy=(rows[key]["train_seconds"], rows[key][measure]),
+            xytext=(8, to - y - 3),
+            textcoords="offset points",
+            fontsize=7.5,
+            color=colors[key],
+            arrowprops={"arrowstyle": "-", "color": colors[key], "lw": 0.4} if abs(to - y) > SPACE / 2 else None,
+        )

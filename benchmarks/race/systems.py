@@ -1,6 +1,7 @@
 """Who runs: a name for the command line, a label for the table, an environment, a runner and its options.
 
-``ours-tree:C=0.3:tol=0.001`` is the system `ours-tree` with two options of its runner set otherwise.
+``ours-tree:C=0.3:tol=0.001`` is the system `ours-tree` with two options of its runner set otherwise;
+``ours-tree:C=cv`` has its C chosen by `TaxonomySVCCV`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pinakes
 from pinakes.errors import ParameterError, closest
 
 OURS = ""  # the environment of the project itself
@@ -24,6 +26,7 @@ class System:
     runner: str  # runners/<runner>.py
     options: dict[str, Any] = field(default_factory=dict)
     threads: str = "all"  # what its training uses
+    cut: tuple[str, str] | None = None  # of an early stop: the system it is cut from, and where
 
     @property
     def is_ours(self) -> bool:
@@ -50,6 +53,17 @@ _ALL = (
     System("pecos", "PECOS XR-Linear", "pecos", "pecos"),
 )
 SYSTEMS = {system.name: system for system in _ALL}
+CHOSEN = ("ours-tree:C=cv", "ours-flat:C=cv")  # C chosen by cross-validation on the training documents
+
+
+def default_systems() -> list[str]:
+    """Give who runs when nobody is named: all, ours also with C chosen where the project can choose it."""
+    ours = [name for name, system in SYSTEMS.items() if system.is_ours]
+    return [
+        *ours,
+        *(CHOSEN if hasattr(pinakes, "TaxonomySVCCV") else ()),
+        *(name for name in SYSTEMS if name not in ours),
+    ]
 
 
 def find_system(spec: str) -> System:
@@ -68,10 +82,11 @@ def find_system(spec: str) -> System:
     return replace(system, name=spec, label=", ".join([system.label, *settings]), options=options)
 
 
-def stopped(system: System, share: str, seconds: float) -> System:
-    """Give the system told to stop training after so many seconds: a point of its curve, named ``name@share``."""
-    options = {**system.options, "max_seconds": round(seconds, 4)}
-    return replace(system, name=f"{system.name}@{share}", options=options)
+def cut(system: System, where: str, **options: Any) -> System:
+    """Give the system told to stop early, named ``name@where``: a point of its curve."""
+    return replace(
+        system, name=f"{system.name}@{where}", options={**system.options, **options}, cut=(system.name, where)
+    )
 
 
 def _value(text: str) -> Any:

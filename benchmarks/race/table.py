@@ -1,4 +1,4 @@
-"""The table: one a set, as Markdown for people and JSON for programs, with what is needed to run it again."""
+"""The tables: one a set, as Markdown for people and JSON for programs, with what is needed to run it again."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.race.bandwidth import share
+from benchmarks.race import frontier
 
-HEAD = ("system", "train s", "predict s", "memory GB", "above data", "acc", "pacc", "delta", "hF1")
+MEASURES = {"accuracy": "acc", "parent_accuracy": "pacc", "delta_loss": "delta", "hierarchical_f1": "hF1"}
+GAPS = {"to_gap_10": 0.1, "to_gap_1": 0.01}
+HEAD = ("system", "train s", "to gap 10 %", "to 1 %", "predict s", "memory GB", "above data", *MEASURES.values())
+LESS = ("train_seconds", "predict_seconds", "memory_gb", "delta_loss")  # less of it is better
+STANDING = {"train_seconds": "train s", "predict_seconds": "predict s", "memory_gb": "memory GB", **MEASURES}
 GIGA = 1e9
 
 
@@ -24,32 +28,6 @@ def describe_machine() -> dict[str, Any]:
     except (OSError, StopIteration):
         model = platform.processor() or platform.machine()
     return {"cores": os.cpu_count(), "cpu": model, "system": platform.system(), "python": platform.python_version()}
-
-
-class OtherWork:
-    """Watches, while it is open, what share of the machine's processor time went to processes other than our child."""
-
-    share: float | None = None
-
-    def __enter__(self) -> OtherWork:
-        self.before = self._read()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        after = self._read()
-        if after and self.before:
-            total, busy, own = (b - a for a, b in zip(self.before, after, strict=True))
-            self.share = round(max(0.0, busy - own) / max(total, 0.01), 3)
-
-    @staticmethod
-    def _read() -> tuple[float, float, float] | None:
-        """Give seconds so far, over all cores: in all, not idle, and of finished children."""
-        try:
-            times = [int(field) / os.sysconf("SC_CLK_TCK") for field in Path("/proc/stat").read_text().split()[1:9]]
-        except (OSError, ValueError):
-            return None
-        own = os.times()
-        return sum(times), sum(times) - times[3] - times[4], own.children_user + own.children_system
 
 
 def summarise(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -68,13 +46,14 @@ def summarise(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "train_seconds": median(train),
         "train_spread": [min(train), max(train)],
         "train_cpu_seconds": median(values("seconds", "train_cpu")),
+        **{name: _time_to(gap, runs) for name, gap in GAPS.items()},
         "predict_seconds": median(predict),
         "predict_spread": [min(predict), max(predict)],
         "prepare_seconds": median(values("seconds", "prepare")),
         "warm_up_seconds": median(values("seconds", "warm_up")),
         "memory_gb": round(peak / GIGA, 3),
         "memory_above_data_gb": round((peak - median(values("memory", "loaded"))) / GIGA, 3),
-        **{name: median(values("measures", name)) for name in runs[0]["measures"]},
+        **{name: median(values("measures", name)) for name in MEASURES},
         "versions": runs[0]["versions"],
         "options": runs[0]["options"],
         "notes": runs[0]["notes"],
@@ -83,11 +62,26 @@ def summarise(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _time_to(gap: float, runs: Sequence[dict[str, Any]]) -> float | None:
+    """Give the median time at which a run first knew, by a full scan, that its gap was at most `gap`; None: never."""
+    found = []
+    for run in runs:
+        history = run["notes"].get("history", [])
+        found.append(next((h["seconds"] for h in history if h["exact"] and h["gap"] <= gap), None))
+    reached = [seconds for seconds in found if seconds is not None]
+    return median(reached) if len(reached) == len(runs) else None
+
+
 def write(report: dict[str, Any], out: Path) -> None:
     """Write ``race.json`` and ``race.md`` into the folder `out`."""
     out.mkdir(parents=True, exist_ok=True)
-    (out / "race.json").write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
-    (out / "race.md").write_text(markdown(report))
+    for name, text in (
+        ("race.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n"),
+        ("race.md", markdown(report)),
+    ):
+        part = out / f"{name}.part"
+        part.write_text(text)
+        os.replace(part, out / name)
 
 
 def markdown(report: dict[str, Any]) -> str:
@@ -95,6 +89,7 @@ def markdown(report: dict[str, Any]) -> str:
     machine, rates = report["machine"], report["copy_gb_per_second"]
     rows = [row for part in report["sets"].values() for row in part["systems"].values()]
     busy = max((row["other_work"] or 0 for row in rows if "other_work" in row), default=0)
+    dates = sorted({date for row in rows for date in row.get("dates", [])})
     lines = [
         "# The race",
         "",
@@ -102,12 +97,12 @@ def markdown(report: dict[str, Any]) -> str:
         "",
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; plain copy "
         f"{rates['one_core']:.1f} GB/s on one core, {rates['all_cores']:.1f} on all (read and written). "
-        f"Measured {' to '.join(report['dates'])}; other processes took at most {busy:.0%} of the machine. Times are "
-        "medians of the repeats, with their range where there are several. What is measured, and what is left out, is "
-        "told in `benchmarks/README.md`.",
+        f"Measured {' to '.join(sorted({*dates[:1], *dates[-1:]}))}; other processes took at most {busy:.0%} of the "
+        "machine. Times are medians of the repeats, with their range where there are several. What is measured, and "
+        "what is left out, is told in `benchmarks/README.md`.",
     ]
     for name, part in report["sets"].items():
-        size = part["set"]
+        size, systems = part["set"], part["systems"]
         lines += [
             "",
             f"## {name}",
@@ -115,51 +110,104 @@ def markdown(report: dict[str, Any]) -> str:
             f"{size['train']:,} + {size['test']:,} documents, {size['features']:,} features, "
             f"{size['classes']:,} classes, {size['nodes']:,} nodes.",
             "",
-            "| " + " | ".join(HEAD) + " |",
-            "| " + " | ".join(["---"] * len(HEAD)) + " |",
+            *_head(HEAD),
+            *(_row(row) for row in systems.values() if not row["cut"]),
+            *_standing(systems),
+            *_frontier(systems),
+            *_remarks(systems, rates),
         ]
-        lines += [_row(row) for row in part["systems"].values() if not row.get("curve")]
-        lines += _remarks(part, rates)
     versions = {name: version for row in rows for name, version in row.get("versions", {}).items()}
     lines += ["", "Versions: " + ", ".join(f"{name} {versions[name]}" for name in sorted(versions)) + "."]
     return "\n".join(lines) + "\n"
 
 
-def _row(row: dict[str, Any]) -> str:
-    if "missing" in row:
-        return f"| {row['label']} | {row['missing']} |" + " |" * (len(HEAD) - 2)
-    cells = [
-        row["label"],
-        _time(row["train_seconds"], row["train_spread"]),
-        _time(row["predict_seconds"], row["predict_spread"]),
-        f"{row['memory_gb']:.2f}",
-        f"{row['memory_above_data_gb']:.2f}",
-        *(f"{row[name]:.4f}" for name in ("accuracy", "parent_accuracy", "delta_loss", "hierarchical_f1")),
-    ]
+def _head(names: Sequence[str]) -> list[str]:
+    return [_line(names), _line(["---"] * len(names))]
+
+
+def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _time(value: float, spread: Sequence[float]) -> str:
-    digits = 2 if value < 1 else 1
+def _row(row: dict[str, Any]) -> str:
+    if "missing" in row:
+        return f"| {row['label']} | {row['missing']} |" + " |" * (len(HEAD) - 2)
+    return _line(
+        [
+            row["label"],
+            _time(row["train_seconds"], row["train_spread"]),
+            *("–" if row[name] is None else _time(row[name]) for name in GAPS),
+            _time(row["predict_seconds"], row["predict_spread"]),
+            f"{row['memory_gb']:.2f}",
+            f"{row['memory_above_data_gb']:.2f}",
+            *(f"{row[name]:.4f}" for name in MEASURES),
+        ]
+    )
+
+
+def _time(value: float, spread: Sequence[float] = (0, 0)) -> str:
+    digits = 2 if value < 10 else 1
     if spread[0] == spread[1]:
         return f"{value:.{digits}f}"
     return f"{value:.{digits}f} ({spread[0]:.{digits}f}–{spread[1]:.{digits}f})"
 
 
-def _remarks(part: dict[str, Any], rates: dict[str, float]) -> list[str]:
-    """Say of our own runs what the table has no column for: compile time, gap, and the rate of reading weights."""
+def _standing(systems: dict[str, dict[str, Any]]) -> list[str]:
+    """Say, measure by measure, who is the best of the peers and who the best of ours."""
+    whole = [row for row in systems.values() if not row["cut"] and "missing" not in row]
+    peers, ours = [r for r in whole if not r["ours"]], [r for r in whole if r["ours"]]
+    if not peers or not ours:
+        return []
+    lines = ["", "Best of the peers, and best of ours:", "", *_head(("", "peer", "", "ours", "", ""))]
+    for name, head in STANDING.items():
+        sign = -1 if name in LESS else 1
+        peer, own = (max(rows, key=lambda r: sign * r[name]) for rows in (peers, ours))
+        ahead = sign * (own[name] - peer[name])
+        verdict = "level" if ahead == 0 else "ours" if ahead > 0 else "peer"
+        cells = [_time(row[name]) if "seconds" in name else f"{row[name]:.4f}" for row in (peer, own)]
+        lines.append(_line([head, cells[0], peer["label"], cells[1], own["label"], verdict]))
+    return lines
+
+
+def _frontier(systems: dict[str, dict[str, Any]]) -> list[str]:
+    """Say how both stand at the moment each peer finishes training."""
+    lines: list[str] = []
+    heads = ("when it finishes", "at s", "its delta", "its pacc", "ours at s", "delta", "pacc", "ours is ahead")
+    last = ""
+    for entry in sorted(frontier.compare(systems), key=lambda e: (e["ours"], e["its"]["train_seconds"])):
+        then, its = entry["then"], entry["its"]
+        if entry["ours"] != last:
+            last = entry["ours"]
+            lines += ["", f"The frontier of {systems[last]['label']}:", "", *_head(heads)]
+        ahead = "yes" if entry["ahead"] else "no"
+        cells = [its["label"], _time(its["train_seconds"]), f"{its['delta_loss']:.4f}", f"{its['parent_accuracy']:.4f}"]
+        cells += [_time(then["train_seconds"]), f"{then['delta_loss']:.4f}", f"{then['parent_accuracy']:.4f}"]
+        lines.append(_line([*cells, ahead if entry["in_time"] else f"{ahead}, but later"]))
+    return lines
+
+
+def _remarks(systems: dict[str, dict[str, Any]], rates: dict[str, float]) -> list[str]:
+    """Say of our own runs what the table has no column for: compile time, gap, and the rates of reading weights."""
     lines = []
-    for row in part["systems"].values():
+    for row in systems.values():
         notes = row.get("notes", {})
-        if row.get("curve") or "gap" not in notes:
+        if row["cut"] or "gap" not in notes:
             continue
         text = (
-            f"{row['label']}: gap {notes['gap']:.2g} after {notes['full_scans']} rounds; compiling or loading "
+            f"{row['label']}: gap {notes['gap']:.2g} after {notes['rounds']} rounds; compiling or loading "
             f"compiled code {row['warm_up_seconds']:.1f} s, not counted"
         )
+        if "chosen" in notes:
+            text += "; chosen: " + ", ".join(f"{name} {value}" for name, value in notes["chosen"].items())
         if "predict_bytes" in notes:
-            seconds, n_bytes = row["predict_seconds"], notes["predict_bytes"]
-            near = share(seconds, n_bytes, rates["all_cores"] * GIGA)
-            text += f"; prediction reads {n_bytes / seconds / GIGA:.1f} GB/s of weights, {near:.0%} of the copy rate"
+            text += "; prediction reads " + _rate(notes["predict_bytes"], row["predict_seconds"], rates)
+        if notes.get("scan_seconds", 0) > 1e-3:
+            text += f"; a full scan takes {notes['scan_seconds']:.2f} s and reads "
+            text += _rate(notes["scan_bytes"], notes["scan_seconds"], rates)
         lines += ["", text + "."]
     return lines
+
+
+def _rate(n_bytes: int, seconds: float, rates: dict[str, float]) -> str:
+    rate = n_bytes / max(seconds, 1e-9) / GIGA
+    return f"{rate:.1f} GB/s of weights, {rate / rates['all_cores']:.0%} of the copy rate"

@@ -12,19 +12,23 @@ LOSSES = ["tree", "zero-one", "costs", "matrix"]
 WEIGHTS = ["normalized", "depth", "equal", "flat", "mapping"]
 
 
-def random_problem(seed, lattice, loss, node_weight):
-    """Draw a small lattice or tree with classes at leaves and inner nodes, documents, a loss and node weights."""
+def random_problem(seed, lattice, loss, node_weight, wide=False):
+    """Draw a small lattice or tree with classes at leaves and inner nodes, documents, a loss and node weights.
+
+    A wide one has more than 64 attributes as a lattice, so that solvers keep rows of weights that grow.
+    """
     rng = np.random.default_rng(seed)
-    n_nodes = int(rng.integers(4, 12))
-    ids = [f"n{v:02}" for v in range(n_nodes)]
+    n_nodes = 150 if wide else int(rng.integers(4, 12))
+    ids = [f"n{v:03}" for v in range(n_nodes)]
     edges = [("", ids[0])]
     for v in range(1, n_nodes):
-        n_parents = int(rng.integers(0, 3)) if lattice else int(rng.integers(0, 4) > 0)
+        n_parents = int(rng.integers(0, 3) + wide) if lattice else int(rng.integers(0, 4) > 0)
         above = rng.choice(v, size=min(n_parents, v), replace=False)
         edges += [(ids[p], ids[v]) for p in above] if len(above) else [("", ids[v])]
     taxonomy = Taxonomy.from_edges(edges)
-    classes = sorted(rng.choice(ids, size=int(rng.integers(2, min(6, n_nodes) + 1)), replace=False))
-    n_samples = int(rng.integers(len(classes), 16))
+    n_classes = 20 if wide else int(rng.integers(2, min(6, n_nodes) + 1))
+    classes = sorted(rng.choice(ids[60:] if wide else ids, size=n_classes, replace=False))
+    n_samples = n_classes if wide else int(rng.integers(n_classes, 16))
     y = np.concatenate([classes, rng.choice(classes, size=n_samples - len(classes))])
     X = rng.normal(size=(n_samples, 5)) * (rng.random((n_samples, 5)) < 0.6)
     if loss == "costs":

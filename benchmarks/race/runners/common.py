@@ -51,6 +51,10 @@ class Runner:
         """Train."""
         raise NotImplementedError
 
+    def again(self, seconds: float) -> float | None:
+        """Give the time of training that counts, having heard what `fit` took; None: train again."""
+        return seconds
+
     def batches(self, X: Any) -> Iterable[Any]:
         """Give the test documents in the form the library wants, and bring the model into memory if it is not."""
         yield X
@@ -108,6 +112,10 @@ def race(kind: type[Runner]) -> None:
     timed("prepare", runner.prepare)
     timed("warm_up", runner.warm_up)
     timed("train", runner.fit)
+    while (counted := runner.again(seconds["train"])) is None:
+        del seconds["train"], seconds["train_cpu"]
+        timed("train", runner.fit)
+    seconds["train"] = counted
     codes: list[int] = []
     for documents in runner.batches(X_test):
         answers = timed("predict", runner.predict, documents)
