@@ -49,6 +49,7 @@ def fit(taxonomy: Taxonomy, X: Any, y: Any, system: Mapping[str, Any], **setting
     """Fit one system on one thread; a gap that is not reached is no warning here: it is among the measures."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)  # a category has few
         return TaxonomySVC(taxonomy, n_jobs=1, **system, **settings).fit(X, y)
 
 
@@ -92,22 +93,18 @@ def p_value(counts: Iterable[list[list[float]]]) -> float:
 
 
 def compare_row(
-    results: Results, measure: str, paper: Sequence[float] | None, systems: Sequence[str] = ("flat", "hsvm")
+    results: Results, measure: str, paper: tuple[float, float], prefix: str = ""
 ) -> tuple[list[Value], float]:
-    """Give, for one measure, what `COMPARED` names; and the gain of the last system over the first."""
+    """Give, for one measure, what `COMPARED` names; and the gain of hsvm over flat."""
     row: list[Value] = [SHOWN[measure]]
     means = []
-    for k, system in enumerate(systems):
-        values = results.means(f"{system}_{measure}")
+    for system, theirs in zip(SYSTEMS, paper, strict=True):
+        values = results.means(f"{prefix}{system}_{measure}")
         means.append(float(values.mean()))
-        row += [means[-1], float(values.std(ddof=1)) if len(values) > 1 else None]
-        row += [paper[k], means[-1] - paper[k]] if paper else []
+        row += [means[-1], float(values.std(ddof=1)) if len(values) > 1 else None, theirs, means[-1] - theirs]
     sign = -1 if measure in LOWER_IS_BETTER else 1
-    gain = sign * (means[-1] - means[0])
-    row.append(gain)
-    if paper:
-        row.append(sign * (paper[-1] - paper[0]))
-    return row, gain
+    gain = sign * (means[1] - means[0])
+    return [*row, gain, sign * (paper[1] - paper[0])], gain
 
 
 COMPARED = (

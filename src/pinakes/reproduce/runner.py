@@ -72,7 +72,7 @@ def run(
     except KeyboardInterrupt:
         raise Interrupted(done, len(cells), store.path) from None
     report = experiment.report(settings, Results([Result(cell, store.measures(cell)) for cell in cells]))
-    written = write_tables(report, describe(experiment, settings, len(cells)), out)
+    written = write_tables(report, describe(experiment, settings, cells), out)
     written += draw_figures(report.figures, experiment.name, out)
     return Outcome(report, written, len(missing), len(cells))
 

@@ -7,17 +7,17 @@ import importlib.metadata
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pinakes import __version__
-from pinakes.reproduce.experiment import Experiment, Report, Settings, Table, Value
+from pinakes.reproduce.experiment import Cell, Experiment, Report, Settings, Table, Value
 
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def describe(experiment: Experiment, settings: Settings, n_cells: int) -> dict[str, Any]:
+def describe(experiment: Experiment, settings: Settings, cells: Sequence[Cell]) -> dict[str, Any]:
     """Say what was run: the command, versions, seeds and constants; nothing about the machine."""
     words = ["pinakes reproduce run", experiment.name]
     words += ["--data DIR"] if settings.data is not None else []
@@ -32,8 +32,8 @@ def describe(experiment: Experiment, settings: Settings, n_cells: int) -> dict[s
         "command": " ".join(words),
         "versions": versions,
         "quick": settings.quick,
-        "seed": settings.seed,
-        "cells": n_cells,
+        "seeds": sorted({int(cell["seed"]) for cell in cells if "seed" in cell}) or [settings.seed],
+        "cells": len(cells),
         "constants": experiment.constants(settings),
     }
 
@@ -72,7 +72,8 @@ def markdown(whole: Mapping[str, Any], folder: str = "") -> str:
     constants = "; ".join(f"{key} {_words(value)}" for key, value in whole["constants"].items())
     versions = ", ".join(f"{key} {value}" for key, value in whole["versions"].items())
     parts = [f"{whole['paper']}.", f"`{whole['command']}`"]
-    parts.append(f"{constants}; {whole['cells']} cells; {versions}." if constants else f"{versions}.")
+    seeds = f"seeds {_words(whole['seeds'])}; {whole['cells']} cells; {versions}."
+    parts.append(f"{constants}; {seeds}" if constants else seeds)
     if whole["quick"]:
         parts.append("A quick run: it shows that everything works, and nothing about the methods.")
     if whole["findings"]:
