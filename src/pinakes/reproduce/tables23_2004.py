@@ -15,7 +15,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from pinakes.reproduce.comparison import (
     COMPARED,
@@ -35,7 +34,7 @@ from pinakes.reproduce.experiment import Cell, Experiment, Figure, Report, Resul
 from pinakes.reproduce.figures import FLAT, JOINT
 from pinakes.reproduce.patents import (
     SECTIONS,
-    Patents,
+    choose_C,
     describe_patents,
     load_patents,
     make_split,
@@ -46,7 +45,6 @@ from pinakes.reproduce.patents import (
 ALL, THREE = "all", "three"
 GRID = (0.1, 0.3, 1.0, 3.0)
 FIXED = 1.0  # the paper's C
-FEW = 1000  # training documents up to which all thirds are held out in turn
 SEEDS = {THREE: 3, ALL: 1}
 # section: acc, prec, Delta-loss and pacc, each of flat and of hsvm
 _TABLE2 = {
@@ -117,7 +115,7 @@ class Tables23(Experiment):
         test = fold == cell["fold"]
         split = make_split(patents, test)
         measured: dict[str, Any] = {"documents": len(patents.y), "categories": len(set(patents.y))}
-        chosen = choose_C(patents, ~test, constants, seed)
+        chosen = choose_C(patents, ~test, SYSTEMS, constants["C chosen from"], constants["tol"], seed)
         for rule, C in (("fixed", dict.fromkeys(SYSTEMS, FIXED)), ("chosen", chosen)):
             found = {}
             for system, options in SYSTEMS.items():
@@ -140,27 +138,6 @@ class Tables23(Experiment):
             findings += _findings(gains, rule, shown)
         figure = Figure("gains", "What the taxonomy gains in each section", lambda c: _draw(c, gains), (8.0, 3.6))
         return Report(tables, [figure], findings)
-
-
-def choose_C(
-    patents: Patents, train: npt.NDArray[np.bool_], constants: Mapping[str, Any], seed: int
-) -> dict[str, float]:
-    """Give each system the C with the lowest Delta-loss on a third of the training documents, held out.
-
-    Where there are few documents all three thirds are held out in turn. Of equals the smaller C is taken.
-    """
-    rows = np.flatnonzero(train)
-    inner = deal_folds(patents.y[rows], 3, seed)
-    losses = {system: np.zeros(len(constants["C chosen from"])) for system in SYSTEMS}
-    for fold in range(3 if len(rows) <= FEW else 1):
-        held, kept = np.zeros(len(train), dtype=bool), np.zeros(len(train), dtype=bool)
-        held[rows[inner == fold]], kept[rows[inner != fold]] = True, True
-        split = make_split(patents, held, kept)
-        for system, options in SYSTEMS.items():
-            for k, C in enumerate(constants["C chosen from"]):
-                model = fit(patents.taxonomy, split.X, split.y, options, C=C, tol=constants["tol"])
-                losses[system][k] += four_measures(model, split.X_test, split.y_test, patents.taxonomy)["delta"].mean()
-    return {system: float(constants["C chosen from"][int(loss.argmin())]) for system, loss in losses.items()}
 
 
 def _table(results: Results, rule: str, sample: str, title: str) -> tuple[Table, dict[str, list[float]]]:
