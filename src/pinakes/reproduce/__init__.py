@@ -22,6 +22,7 @@ class Entry(NamedTuple):
 
 
 EXPERIMENTS = {
+    "2003-table2": Entry("pinakes.reproduce.table2_2003:Table2", "2003, Table 2: word senses"),
     "2004-table1": Entry("pinakes.reproduce.table1_2004:Table1", "2004, Table 1: synthetic data"),
     "2004-tables23": Entry("pinakes.reproduce.tables23_2004:Tables23", "2004, Tables 2 and 3: the sections of the IPC"),
 }
