@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pinakes.datasets.corpora import PARTS, find_parts, load_corpus
 from pinakes.documents import Corpus
@@ -81,7 +81,7 @@ def _contexts(corpus: Corpus, lemmas: Corpus, part: str) -> list[Context]:
         raise DocumentError(f"{part}: contexts must be texts, got vectors")
     contexts = []
     for i, text in enumerate(corpus.texts):
-        where = {"source": corpus.sources[i], "line": corpus.lines[i]}
+        where: dict[str, Any] = {"source": corpus.sources[i], "line": corpus.lines[i]}
         if len(lemmas.labels[i]) != 1:
             found = f"{len(lemmas.labels[i])} lemmas" if lemmas.labels[i] else "none"
             raise DocumentError(f"a context needs its one lemma under the key 'lemma', got {found}", **where)

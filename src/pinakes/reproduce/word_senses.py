@@ -34,9 +34,8 @@ RUNS = ((-2, -1), (-1, 1), (1, 2), (-3, -1), (-2, 1), (-1, 2), (1, 3))
 NEAR = 10
 BIAS = 0.3
 # chosen by cross-validation on the training contexts
-WEIGHTS = {"head": 1.0, "words": 1.0, "collocations": 1.0, "grammar": 0.5, "bag": 0.5, "topics": 1.2, "near": 0.4}
-N_TOPICS = 20
-N_NEAR = 30
+WEIGHTS = {"head": 1.0, "words": 1.0, "collocations": 0.7, "grammar": 0.5, "bag": 0.5, "topics": 1.2, "near": 0.4}
+N_TOPICS = 30
 
 Groups = dict[str, dict[str, float]]
 
@@ -48,12 +47,12 @@ class SenseFeatures:
     ----------
     weights : mapping of group to weight, default=WEIGHTS
         What each group counts; 0 leaves it out.
-    n_topics, n_near : int
-        Dimensions of the whole context, and of what is near the word.
+    n_topics : int, default=N_TOPICS
+        Dimensions of topics.
     """
 
-    def __init__(self, weights: Mapping[str, float] = WEIGHTS, n_topics: int = N_TOPICS, n_near: int = N_NEAR) -> None:
-        self.weights, self.n_topics, self.n_near = weights, n_topics, n_near
+    def __init__(self, weights: Mapping[str, float] = WEIGHTS, n_topics: int = N_TOPICS) -> None:
+        self.weights, self.n_topics = weights, n_topics
 
     def fit(self, groups: Sequence[Groups]) -> SenseFeatures:
         """Learn vocabularies, how rare words are, and topics from contexts as `describe_context` gives them."""
@@ -67,7 +66,7 @@ class SenseFeatures:
         df = np.bincount(counts.indices, minlength=counts.shape[1])
         self.idf_ = np.log((1 + len(groups)) / (1 + df))
         self.common_ = np.flatnonzero(df >= 2)  # a word of one context is in no topic
-        rank = min(max(self.n_topics, self.n_near), len(self.common_) - 1, len(groups))
+        rank = min(self.n_topics, len(self.common_) - 1, len(groups))
         self.svd_ = TruncatedSVD(max(rank, 1), random_state=0).fit(self._bag(counts)[:, self.common_])
         return self
 
@@ -84,10 +83,10 @@ class SenseFeatures:
             X = vectorizer.transform([group[name] for group in groups])
             X = self._bag(X) if name in ("bag", "near") else X
             if name == "near":
-                blocks.append(self.weights.get(name, 0) * self._topics(X, self.n_near))
+                blocks.append(self.weights.get(name, 0) * self._topics(X))
                 continue
             if name == "bag":
-                blocks.append(self.weights.get("topics", 0) * self._topics(X, self.n_topics))
+                blocks.append(self.weights.get("topics", 0) * self._topics(X))
             blocks.append(self.weights.get(name, 0) * normalize(X))
         blocks.append(sparse.csr_array(np.full((len(groups), 1), BIAS)))
         X = as_csr(sparse.hstack(blocks, format="csr"))
@@ -100,8 +99,9 @@ class SenseFeatures:
         weighed.data = (1 + np.log(weighed.data)) * self.idf_[weighed.indices]
         return normalize(weighed)
 
-    def _topics(self, X: Any, n: int) -> sparse.csr_array:
-        return sparse.csr_array(normalize(self.svd_.transform(X[:, self.common_])[:, :n]))
+    def _topics(self, X: Any) -> sparse.csr_array:
+        """Give a bag in the dimensions of topics, unit length."""
+        return sparse.csr_array(normalize(self.svd_.transform(X[:, self.common_])))
 
 
 def describe_context(words: Words) -> Groups:
