@@ -110,13 +110,15 @@ def senses_by_lemma(taxonomy: Taxonomy, contexts: Iterable[Context]) -> dict[str
 
 def phrase_senses(words: Words, senses: Iterable[str]) -> list[str]:
     """Give those senses that are phrases and are spelled around the ambiguous word; of several, the longest."""
-    tokens, target = [singular(token) for token in words.tokens], words.target
+    phrases = [(phrase, sense) for sense in senses if len(phrase := spelling(sense)) > 1]
+    reach = max((len(phrase) for phrase, _ in phrases), default=1) - 1
+    start = max(0, words.target - reach)
+    tokens = [singular(token) for token in words.tokens[start : words.target + reach + 1]]
+    target = words.target - start
     found: list[tuple[int, str]] = []
-    for sense in senses:
-        phrase = spelling(sense)
+    for phrase, sense in phrases:
         n = len(phrase)
-        starts = range(max(0, target - n + 1), target + 1)
-        if n > 1 and any(tokens[k : k + n] == phrase for k in starts):
+        if any(tokens[k : k + n] == phrase for k in range(max(0, target - n + 1), target + 1)):
             found.append((n, sense))
     longest = max((n for n, _ in found), default=0)
     return [sense for n, sense in found if n == longest]
