@@ -1,7 +1,7 @@
 """A light grammar: kinds of words by lists and endings, and what stands around a noun.
 
 No tagger and no parser: closed classes are listed, verbs that are common and irregular are listed too, and for all
-other words the ending decides. That is wrong for one word in six or so, which is good enough for a feature.
+other words the ending decides. That is often wrong, and good enough for a feature.
 """
 
 from __future__ import annotations

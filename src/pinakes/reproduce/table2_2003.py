@@ -11,7 +11,7 @@
                56 test contexts whose official answers are no senses (proper names, or none fits) count as mistakes.
                Delta-loss and accuracy of the file are over the contexts that have an answer, against the nearest one
 
-The paper's features are those of a companion paper, and came from a parser among others; ours are in `word_senses`.
+The paper takes its features from a companion paper; ours are in `word_senses`.
 """
 
 from __future__ import annotations
