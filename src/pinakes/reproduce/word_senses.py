@@ -8,8 +8,8 @@
     topics        the bag in a few dimensions (LSA of the training contexts)
     near          the ten words on either side, in the same dimensions
 
-The first five are of the kind that systems of Senseval-2 used, without a parser or a tagger. Topics let contexts without a word
-in common be near to each other; with 120 contexts a lemma to learn from, that is worth more than any other group.
+The first five are of the kind that systems of Senseval-2 used, without a parser or a tagger. Topics let contexts
+without a word in common be near to each other; with 120 contexts a lemma to learn from, no other group is worth more.
 """
 
 from __future__ import annotations
