@@ -79,15 +79,21 @@ def load_corpus(folder: str | os.PathLike[str], *, test_share: float = 0.2, rand
     return _load_folder(place)
 
 
-def _load_folder(place: Path) -> Sample:
+def find_parts(place: Path) -> list[Path]:
+    """Give the files of a corpus: taxonomy, training documents, test documents."""
     found = [next((p for end in PACKED if (p := place / (part + end)).is_file()), None) for part in PARTS]
-    taxonomy_file, train_file, test_file = found
-    if taxonomy_file is None or train_file is None or test_file is None:
+    files = [path for path in found if path is not None]
+    if len(files) < len(PARTS):
         missing = " and ".join(part for part, path in zip(PARTS, found, strict=True) if path is None)
         raise InputError(
             f"expected {', '.join(PARTS)} (plain, .xz or .gz), or {', '.join(RCV1)}; there is no {missing}",
             source=str(place),
         )
+    return files
+
+
+def _load_folder(place: Path) -> Sample:
+    taxonomy_file, train_file, test_file = find_parts(place)
     taxonomy = Taxonomy.load(taxonomy_file)
     train, test = Corpus.read(train_file), Corpus.read(test_file)
     for corpus in (train, test):

@@ -21,12 +21,12 @@ def given_matrix(attributes: Any, kernel: Any, classes: npt.NDArray[Any]) -> spa
     given: Any = attributes if kernel is None else kernel
     if callable(given):
         given = given(list(classes), list(classes))
-    matrix: Any = given.astype(np.float64) if sparse.issparse(given) else np.asarray(given, dtype=np.float64)
+    matrix: Any = given if sparse.issparse(given) else np.asarray(given, dtype=np.float64)
     expected = f"a row for each of the {len(classes)} classes"
     expected += " and as many columns" if kernel is not None else ""
     if matrix.ndim != 2 or matrix.shape[0] != len(classes) or (kernel is not None and matrix.shape[1] != len(classes)):
         raise ParameterError(f"`{name}` must have {expected}, in the order of `classes_`; got shape {matrix.shape}")
-    matrix = sparse.csr_array(matrix)
+    matrix = sparse.csr_array(matrix, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"`{name}` must hold finite numbers, and some are not")
     return matrix if kernel is None else _factor(matrix.toarray())
