@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pinakes.kernels.compile import inner, kernel
 from pinakes.kernels.layouts import change_weights, score_blocks
 from pinakes.kernels.outputs import (
     add_to_path,
@@ -30,7 +30,7 @@ ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the 
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
 
-@njit(cache=True, nogil=True)
+@inner
 def find_violators(scores, delta, base, class_of, threshold, worst, classes):
     """Write the classes with the largest F = delta (base + score) above `threshold` into `classes`, the worst first.
 
@@ -59,7 +59,7 @@ def find_violators(scores, delta, base, class_of, threshold, worst, classes):
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scan(
     X, y, C, order, first, last,
     rows, outputs, active_indptr, active_count, active, beta,
@@ -85,7 +85,8 @@ def scan(
         if scored is None:
             score_document(X, i, rows, outputs, scores, scratch.several)
         else:
-            scores[:] = scored[o - first]
+            for a in range(len(scores)):
+                scores[a] = scored[o - first, a]
             sum_down(outputs, scores, scratch.several)
         base = 1 - scores[outputs.own[y_i]]
 
@@ -104,7 +105,7 @@ def scan(
         gap[i] = C[i] * top - carried
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_active(
     active_indptr, active_count, active, beta, new_count, new_classes, spare, indptr, count, merged, weight
 ):
@@ -133,7 +134,7 @@ def merge_active(
     indptr[len(active_count)] = k_out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def insert_active(order, active_indptr, active_count, active, beta, new_count, new_classes, most):
     """Put the worst the scan found for documents `order` into free places of their active sets; changes those."""
     for i in order:
@@ -149,7 +150,7 @@ def insert_active(order, active_indptr, active_count, active, beta, new_count, n
                 active_count[i] = count + 1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def solve_document(Q, F, beta, C, n_active, precision, max_steps):
     """Solve the document's QP over its active set by moving weight between two classes at a time; changes F and beta.
 
@@ -224,7 +225,7 @@ class Changes(NamedTuple):
     values: np.ndarray  # of the weights' type (n_batch, most * BLOCK)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def step_document(
     i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, worst, found_classes, Q, F, old, deltas,
@@ -336,7 +337,7 @@ def step_document(
     active_count[i] = kept - a_start
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     X, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
     active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,

@@ -8,9 +8,10 @@ layout; Numba takes the one that fits the types.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 
+from pinakes.kernels.compile import inner
 from pinakes.kernels.rows import BLOCK, add_row, gather_row, has_room, scatter_row
 
 
@@ -19,7 +20,7 @@ def score_attributes(X, i, rows, scores):
     return (_score_dense if isinstance(rows, np.ndarray) else _score_sparse)(X, i, rows, scores)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _score_sparse(X, i, rows, scores):
     indptr, indices, data = X
     scores[:] = 0
@@ -27,7 +28,7 @@ def _score_sparse(X, i, rows, scores):
         add_row(rows, indices[p], data[p], scores, len(scores) // BLOCK)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _score_dense(X, i, rows, scores):
     scores[:] = np.dot(rows, X[0][i])
 
@@ -46,7 +47,7 @@ def score_blocks(X, i, rows, blocks, n_few, scores):
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
     indptr, indices, data = X
     for k in range(n_few):
@@ -56,7 +57,7 @@ def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
         gather_row(rows, indices[p], data[p], blocks, n_few, scores, len(scores) // BLOCK)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _score_blocks_dense(X, i, rows, blocks, n_few, scores):
     for k in range(n_few):
         a = blocks[k] * BLOCK
@@ -80,7 +81,7 @@ def change_weights(X, batch, changes, shard, at, rows, n_blocks):
     )
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _change_sparse(X, batch, changes, shard, at, rows, n_blocks):
     indptr, indices, data = X
     n_shards = len(rows.free)
@@ -99,7 +100,7 @@ def _change_sparse(X, batch, changes, shard, at, rows, n_blocks):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _change_dense(X, batch, changes, shard, at, rows, n_blocks):
     values = X[0]
     n_shards, n_features = len(at), values.shape[1]

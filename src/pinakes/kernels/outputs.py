@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pinakes.kernels.compile import inner
 from pinakes.kernels.layouts import score_attributes
 from pinakes.kernels.rows import BLOCK
 
@@ -41,7 +41,7 @@ class Outputs(NamedTuple):
     below: np.ndarray  # int32 (n_runs, 2): the attributes below each one, itself included, as runs start..end-1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sum_down(outputs, scores, several):
     """Add to each attribute's score those of everything above it, in place; `several` is scratch of len(multi)."""
     for m in range(len(outputs.multi)):
@@ -59,7 +59,7 @@ def sum_down(outputs, scores, several):
         scores[a] += scores[outputs.up[a]]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def delta_row(outputs, y, delta):
     """Write Delta(y, y') at the own attribute of every class y' into `delta`, NaN at shared attributes."""
     n = np.uint64(len(delta))
@@ -82,7 +82,7 @@ def delta_row(outputs, y, delta):
     delta[outputs.own[y]] = 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def delta_pair(outputs, y, k):
     """Give Delta(y, k) for two classes."""
     if outputs.loss_kind == LOSS_MATRIX:
@@ -92,7 +92,7 @@ def delta_pair(outputs, y, k):
     return outputs.miss[y] + outputs.false[outputs.own[k]] - common(outputs, outputs.both, y, k)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def common(outputs, values, k, m):
     """Sum `values` over the attributes that classes k and m share, times what both have of them where `weighted`."""
     total = 0.0
@@ -120,14 +120,14 @@ def common(outputs, values, k, m):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def score_document(X, i, rows, outputs, scores, several):
     """Write the score of every attribute on document i, everything above it included, into `scores`."""
     score_attributes(X, i, rows, scores)
     sum_down(outputs, scores, several)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def path_sum(outputs, scores, c):
     """Sum the scores over the attributes of class c."""
     total = 0.0
@@ -139,7 +139,7 @@ def path_sum(outputs, scores, c):
     return total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def add_to_path(outputs, change, c, weight):
     """Add `weight` to `change` at the attributes of class c, times what it has of them where `weighted`."""
     for p in range(outputs.path_indptr[c], outputs.path_indptr[c + 1]):
@@ -149,7 +149,7 @@ def add_to_path(outputs, change, c, weight):
             change[outputs.path_indices[p]] += weight
 
 
-@njit(cache=True, nogil=True)
+@inner
 def collect_blocks(outputs, y_i, classes, mark, blocks):
     """Write the blocks of y_i's and the `classes`' attributes into `blocks`, each once; give how many there are.
 

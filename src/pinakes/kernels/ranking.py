@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pinakes.kernels.compile import kernel
 from pinakes.kernels.outputs import score_document, sum_down
 
 SMALLEST = -30.0  # exp of less than this adds nothing that shows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def score_classes(X, first, last, rows, outputs, scored, out):
     """Write the scores of all classes for documents first..last-1 into `out` (documents by classes).
 
@@ -23,13 +23,14 @@ def score_classes(X, first, last, rows, outputs, scored, out):
         if scored is None:
             score_document(X, i, rows, outputs, scores, several)
         else:
-            scores[:] = scored[i - first]
+            for a in range(len(scores)):
+                scores[a] = scored[i - first, a]
             sum_down(outputs, scores, several)
         for k in range(len(outputs.own)):
             out[i, k] = scores[outputs.own[k]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, values, total):
     """Write the best classes of documents first..last-1 and their scores, best first; of equals the lower class first.
 
@@ -43,7 +44,8 @@ def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, va
         if scored is None:
             score_document(X, i, rows, outputs, scores, several)
         else:
-            scores[:] = scored[i - first]
+            for a in range(len(scores)):
+                scores[a] = scored[i - first, a]
             sum_down(outputs, scores, several)
         found = 0
         for c in range(len(outputs.own)):

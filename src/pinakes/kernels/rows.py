@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
+
+from pinakes.kernels.compile import inner, kernel
 
 BLOCK = 8
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
@@ -106,7 +107,7 @@ def rows_to_csr(rows: Rows, n_attributes: int) -> sparse.csr_array:
     return sparse.csr_array((data, indices, indptr), shape=(len(counts), n_attributes))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(rows, start, tag, data, table_of, table):
     """Copy the rows, and their tables, one after the other into the arrays given, and write where each starts."""
     used, n_tables = 0, 0
@@ -119,11 +120,12 @@ def _move(rows, start, tag, data, table_of, table):
         used += rows.capacity[j]
         if rows.table_of[j] >= 0 and rows.length[j] < table.shape[1]:  # a full row needs none
             table_of[j] = n_tables
-            table[n_tables] = rows.table[rows.table_of[j]]
+            for b in range(table.shape[1]):
+                table[n_tables, b] = rows.table[rows.table_of[j], b]
             n_tables += 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def find_block(rows, j, block, n_blocks):
     """Give the position in the pool of a block of row j, or -1."""
     start = rows.start[j]
@@ -140,14 +142,14 @@ def find_block(rows, j, block, n_blocks):
     return start + found if found >= 0 else -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def has_room(rows, j, n_blocks):
     """Say whether row j may grow to any length: from nothing to full it takes less than 3 n_blocks blocks."""
     shard = rows.free[j % len(rows.free)]
     return rows.length[j] == n_blocks or (shard[1] - shard[0] >= 3 * n_blocks and shard[3] > shard[2])
 
 
-@njit(cache=True, nogil=True)
+@inner
 def make_block(rows, j, block, n_blocks):
     """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
@@ -189,7 +191,7 @@ def make_block(rows, j, block, n_blocks):
     return p
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def add_row(rows, j, x, scores, n_blocks):
     """Add x times row j to `scores` (which has n_blocks * BLOCK entries)."""
     start = rows.start[j]
@@ -207,7 +209,7 @@ def add_row(rows, j, x, scores, n_blocks):
             scores[a + t] += x * rows.data[d + t]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def gather_row(rows, j, x, blocks, n_few, scores, n_blocks):
     """Add x times blocks[:n_few] of row j to `scores` at the same blocks."""
     start, length, table = rows.start[j], rows.length[j], rows.table_of[j]
@@ -226,7 +228,7 @@ def gather_row(rows, j, x, blocks, n_few, scores, n_blocks):
                 scores[a + t] += x * rows.data[d + t]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inner
 def scatter_row(rows, j, x, blocks, changes, n_few, n_blocks):
     """Add x times changes[8 k : 8 k + 8] to blocks[k] of row j for k < n_few; the row grows where it must."""
     for k in range(n_few):
@@ -238,7 +240,7 @@ def scatter_row(rows, j, x, blocks, changes, n_few, n_blocks):
             rows.data[d + t] += x * changes[c + t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def squared_norm(rows, v2):
     """Give |w|^2 = sum over attributes of |v w|^2 / v^2 in float64."""
     total = 0.0
@@ -252,7 +254,7 @@ def squared_norm(rows, v2):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(rows, counts):
     """Write the non-zeros of each row into `counts`."""
     for j in range(len(rows.start)):
@@ -263,7 +265,7 @@ def _count(rows, counts):
         counts[j] = n
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(rows, indptr, indices, data):
     """Write the non-zeros of all rows into CSR arrays, attributes ascending."""
     for j in range(len(rows.start)):
@@ -280,7 +282,7 @@ def _fill(rows, indptr, indices, data):
                     k += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load(rows, indptr, indices, data, n_blocks):
     """Add the entries of CSR arrays to the rows; the pool must have room for all their blocks."""
     for j in range(len(indptr) - 1):

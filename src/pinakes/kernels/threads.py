@@ -14,6 +14,8 @@ from llvmlite import ir
 from numba import config, njit, types
 from numba.extending import intrinsic
 
+from pinakes.kernels.compile import inner
+
 LINE = 8  # int64 in a cache line
 PATIENT = 1 << 14  # looks before a waiting thread gives way
 
@@ -66,7 +68,7 @@ def make_steps(n_threads: int) -> np.ndarray:
     return np.zeros((n_threads + 1, LINE), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def wait_for_all(steps, thread):
     """Wait until all threads have called this as often as `thread` has; False if that was called off.
 
