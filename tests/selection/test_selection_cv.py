@@ -190,13 +190,8 @@ def test_nothing_to_test_on_is_said():
         TaxonomySVCCV().fit(np.eye(3), ["a", "b", "c"])
 
 
-def known_failures(estimator):
-    why = "copies of a document may come into different folds"
-    failures = dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], why)
-    return failures
-
-
-@parametrize_with_checks([TaxonomySVCCV(Cs=[1.0], node_weights=["normalized"])], expected_failed_checks=known_failures)
+# one choice only: with several, copies of a document in different folds are not the same as its weight
+@parametrize_with_checks([TaxonomySVCCV(Cs=[1.0], node_weights=["normalized"])])
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
