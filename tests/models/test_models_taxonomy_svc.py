@@ -168,7 +168,11 @@ def known_failures(estimator):
     failures = dict.fromkeys([f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")], near)
     if estimator.kernel == "precomputed":
         failures["check_classifiers_one_label_sample_weights"] = "its kernel matrix is not symmetric, which is refused"
-    return {} if estimator.solver == "ascent" and estimator.kernel == "linear" else failures
+    if estimator.solver == "ascent" and estimator.kernel == "linear":
+        failures = {}
+    if estimator.kernel != "rbf":
+        failures["check_class_weight_classifiers"] = "wants one class for nearly all documents, which takes a bias"
+    return failures
 
 
 @parametrize_with_checks(

@@ -191,7 +191,7 @@ def test_nothing_to_test_on_is_said():
 
 
 # one choice only: with several, copies of a document in different folds are not the same as its weight
-@parametrize_with_checks([TaxonomySVCCV(Cs=[1.0], node_weights=["normalized"])])
+@parametrize_with_checks([TaxonomySVCCV(Cs=[1.0], node_weights=["normalized"], fit_intercept=True)])
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

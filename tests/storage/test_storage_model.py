@@ -354,7 +354,7 @@ def _is_allowed(path: tuple[Any, ...], value: Any) -> bool:
     if path[0] in ("pinakes", "written") or path == ("model", "solver"):
         return isinstance(value, str)
     number = isinstance(value, float | int) and not isinstance(value, bool)
-    if path[0] == "temperature" or path in [("model", "C"), ("model", "tol")]:
+    if path[0] == "temperature" or path in [("model", name) for name in ("C", "tol", "intercept_scaling")]:
         return number and value > 0
     if path[:2] == ("model", "history") and len(path) == 4:
         return number and abs(value) < 1e301

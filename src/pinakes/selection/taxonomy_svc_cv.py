@@ -107,6 +107,8 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The same in scikit-learn's form.
     classes_ : ndarray
         The labels seen, sorted.
+    n_iter_ : int
+        Rounds of the final fit.
     n_features_in_ : int
 
     Examples
@@ -200,7 +202,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, codes, self.classes_, taxonomy, weight, previous=models[0], learnt=data.splits[0][0], report=report
         )
         model.max_seconds = self.max_seconds
-        self.best_estimator_ = model
+        self.best_estimator_, self.n_iter_ = model, model.n_iter_
         return self
 
     def predict(self, X: Any, below: str | None = None) -> npt.NDArray[Any]:

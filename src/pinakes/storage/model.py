@@ -191,7 +191,7 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
         C=fields.number("C", above=0),
         loss=_read_loss(fields, tensors, taxonomy),
         node_weight=_read_node_weight(fields),
-        **_read_weighting(fields),
+        **_read_weighting(fields, taxonomy),
         tol=fields.number("tol", above=0),
         max_iter=fields.integer("max_iter", minimum=1),
         solver=fields.text("solver"),
@@ -267,24 +267,26 @@ def _read_node_weight(fields: Fields) -> Any:
     return fields.text("node_weight", choices=list(NODE_WEIGHTS))
 
 
-def _read_weighting(fields: Fields) -> dict[str, Any]:
+def _read_weighting(fields: Fields, taxonomy: Taxonomy) -> dict[str, Any]:
     """Read class weights and bias; a file of before there were any has none of the three fields."""
     if not any(name in fields for name in ("class_weight", "fit_intercept", "intercept_scaling")):
         return {}
     return {
-        "class_weight": _read_class_weight(fields),
+        "class_weight": _read_class_weight(fields, taxonomy),
         "fit_intercept": fields.boolean("fit_intercept"),
         "intercept_scaling": fields.number("intercept_scaling", above=0),
     }
 
 
-def _read_class_weight(fields: Fields) -> Any:
+def _read_class_weight(fields: Fields, taxonomy: Taxonomy) -> Any:
     if "class_weight" in fields and fields.values["class_weight"] is None:
         return None
     given = fields.values.get("class_weight")
     if isinstance(given, str):
         return fields.text("class_weight", choices=["balanced"])
     weights = fields.fields("class_weight")
+    if not all(label in taxonomy for label in weights.values):
+        raise ModelFileError(f"{fields.path}: class weights name a label that is not in the taxonomy")
     whole = fields.text("labels", choices=["text", "integer"]) == "integer"
     try:
         return {int(label) if whole else label: weights.number(label, minimum=0) for label in weights.values}
