@@ -1,4 +1,4 @@
-"""How kernels are compiled: `kernel` for those that Python calls, `inner` for the parts they are made of."""
+"""How kernels are compiled: `kernel` for those that Python calls, `part` and `inner` for what they are made of."""
 
 from __future__ import annotations
 
@@ -6,5 +6,7 @@ from numba import njit
 
 # compiled once for all later starts; other threads of Python run meanwhile; dividing by 0 gives inf, as in NumPy
 kernel = njit(cache=True, nogil=True, error_model="numpy")
-# compiled along with what calls them: a cache and a way in from Python of their own would take most of the time
+# compiled along with what calls them: a cache of their own would take time and serve nobody
+part = njit(nogil=True, error_model="numpy")
+# the same without a way in from Python, which for many arrays takes longer than the rest: never call them from there
 inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)

@@ -254,7 +254,9 @@ class _State:
         if isinstance(self.rows, growing.Rows):
             norm2 = growing.squared_norm(self.rows, self.problem.outputs.v2)
         else:
-            norm2 = float(np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64) @ (1 / self.problem.outputs.v2))
+            carried = np.flatnonzero(self.problem.outputs.v2)
+            squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
+            norm2 = float((squares[carried] / self.problem.outputs.v2[carried]).sum())
         self.p_obj = 0.5 * norm2 + float(self.problem.C @ self.slack)
         gap = max(float(self.gap.sum()), 0.0)
         relative = gap / self.p_obj if self.p_obj > 0 else 0.0
