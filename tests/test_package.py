@@ -34,14 +34,14 @@ DESIGNED = {
     "metrics",
     "save",
 }
-PRESENT = {"Taxonomy", "TaxonomySVC", "datasets", "load", "metrics", "save"}
+PRESENT = {"HLSI", "HierarchyRidge", "Taxonomy", "TaxonomySVC", "datasets", "load", "metrics", "save"}
 
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
-    from pinakes.models import TaxonomySVC
+    from pinakes.models import HLSI, HierarchyRidge, TaxonomySVC
 
-    return [TaxonomySVC, TextFeatures]
+    return [TaxonomySVC, HLSI, HierarchyRidge, TextFeatures]
 
 
 def test_public_names():
@@ -120,6 +120,7 @@ def test_attributes_are_documented(estimator):
     if estimator.__name__ == "TextFeatures":
         fitted = estimator(min_df=1).fit(["a cat", "a dog"])
     else:
-        fitted = estimator().fit(np.eye(2), ["a", "b"])
+        few = {"n_components": 2} if "n_components" in estimator().get_params() else {}
+        fitted = estimator(**few).fit(np.eye(2), ["a", "b"])
     learnt = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
     assert learnt <= documented, "every learnt attribute is documented"
