@@ -24,6 +24,10 @@ class Entry(NamedTuple):
 EXPERIMENTS = {
     "2004-table1": Entry("pinakes.reproduce.table1_2004:Table1", "2004, Table 1: synthetic data"),
     "2004-tables23": Entry("pinakes.reproduce.tables23_2004:Tables23", "2004, Tables 2 and 3: the sections of the IPC"),
+    "2005-figure2": Entry("pinakes.reproduce.figure2_2005:Figure2", "2005, Figure 2: documents in two dimensions"),
+    "2005-figure3": Entry("pinakes.reproduce.figure3_2005:Figure3", "2005, Figure 3: classification in feature spaces"),
+    "2005-figure4": Entry("pinakes.reproduce.figure4_2005:Figure4", "2005, Figure 4: how much gamma matters"),
+    "2005-speed": Entry("pinakes.reproduce.speed_2005:Speed", "2005, section 4.3: training in few dimensions"),
 }
 
 
