@@ -29,7 +29,8 @@ class Browser:
         self._read, to_write = os.pipe()
         command = [
             find_browser(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-            "--remote-debugging-pipe", f"--user-data-dir={self._folder}", f"--window-size={width},{height}", "about:blank",
+            "--remote-debugging-pipe", f"--user-data-dir={self._folder}", f"--window-size={width},{height}",
+            "about:blank",
         ]  # fmt: skip
 
         # the browser reads from 3 and writes to 4

@@ -58,7 +58,7 @@
     const w = map.width, h = map.height, s = scale() * dense;
     const back = paper().match(/\d+/g).map(Number);
     pixels.fill((255 << 24) | (back[2] << 16) | (back[1] << 8) | back[0]);
-    const size = Math.min(6, Math.max(0.9, 90 / Math.sqrt(n)) * Math.pow(zoom, 0.35)) * dense;
+    const size = Math.min(6, Math.max(1.2, 90 / Math.sqrt(n)) * Math.pow(zoom, 0.35)) * dense;
     const dots = stamp(size), reach = Math.ceil(size), opaque = n < 3000 ? 0.85 : 0.6;
     const x0 = w / 2 - midX * s, y0 = h / 2 + midY * s;
     const mixed = rgb.map((c) => c.map((v) => v * opaque)), rest = 1 - opaque;

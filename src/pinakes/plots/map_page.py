@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from importlib import resources
 from os import PathLike
 from typing import Any
@@ -52,10 +53,9 @@ def page(chart: DocumentMap) -> str:
         "SCRIPT": (source / "map.js").read_text(encoding="utf-8"),
         "DATA": written.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029"),
     }
-    for name, part in parts.items():
-        before, _, after = text.partition(f"/*{name}*/")
-        text = before + part + after
-    return text
+    return re.sub(
+        r"/\*([A-Z]+)\*/", lambda found: parts[found.group(1)], text
+    )  # in one go: parts may hold such signs too
 
 
 def _packed(values: npt.NDArray[Any]) -> str:
