@@ -49,7 +49,7 @@ def _draw(axis: Any, chart: DocumentMap, view: Any) -> None:
     for branch in chart.branches:  # for the legend only
         axis.scatter([], [], s=12, c=branch.colour, label=branch.name)
     taken: list[tuple[float, float]] = []
-    for (name, _, branch, _), (x, y) in zip(chart.categories, view.centroids, strict=True):
+    for (name, _, b, _), (x, y) in zip(chart.categories, view.centroids, strict=True):
         if any(abs(x - u) < 0.28 and abs(y - v) < 0.06 for u, v in taken):
             continue  # it would lie on a larger category's name
         taken.append((float(x), float(y)))
@@ -61,7 +61,7 @@ def _draw(axis: Any, chart: DocumentMap, view: Any) -> None:
             fontsize=8,
             weight="bold",
             color="black",
-            bbox={"boxstyle": "round,pad=0.25", "fc": (1, 1, 1, 0.75), "ec": chart.branches[branch].colour, "lw": 0.8},
+            bbox={"boxstyle": "round,pad=0.25", "fc": (1, 1, 1, 0.75), "ec": chart.branches[b].colour, "lw": 0.8},
         )
         if len(taken) == LABELLED:
             break

@@ -11,7 +11,7 @@ from typing import Any
 from pinakes.reproduce import feature_spaces as spaces
 from pinakes.reproduce.experiment import Cell, Experiment, Figure, Report, Results, Settings, Table, Value
 
-GAMMAS = (0.1, 1.0, 5.0, 20.0, "inf")
+GAMMAS: tuple[float | str, ...] = (0.1, 1.0, 5.0, 20.0, "inf")
 DIMENSIONS = (10, 20, 50, 100, 200)
 SHADES = ("#7F3B08", "#D55E00", "#E69F00", "#009E73", "#0072B2")
 

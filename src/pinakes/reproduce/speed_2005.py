@@ -13,7 +13,7 @@ from typing import Any
 
 from pinakes.models import HLSI
 from pinakes.reproduce import feature_spaces as spaces
-from pinakes.reproduce.experiment import Cell, Experiment, Report, Results, Settings, Table
+from pinakes.reproduce.experiment import Cell, Experiment, Report, Results, Settings, Table, Value
 
 DIMENSIONS = {"rcv1": 50, "go-function": 80}
 PAPER = {"rcv1": 12.0, "go-function": 9.0}
@@ -56,7 +56,8 @@ class Speed(Experiment):
         }
 
     def report(self, settings: Settings, results: Results) -> Report:
-        rows, findings = [], []
+        rows: list[list[Value]] = []
+        findings = []
         for name in dict.fromkeys(str(r.cell["set"]) for r in results):
             part = results.where(set=name)
             mapping, few, every = (float(part.values(what).mean()) for what in ("mapping", "few", "all"))
