@@ -52,8 +52,8 @@ def main() -> None:
             memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
             print(
                 f"arxiv: {X.shape[0]:,} documents, {X.shape[1]:,} words: reading {read:.0f} s, "
-                f"features {features:.0f} s, HLSI {seconds:.0f} s ({model.n_iter_} rounds, residual {model.residual_:.3f}), "
-                f"{memory:.1f} GB at most"
+                f"features {features:.0f} s, HLSI {seconds:.0f} s ({model.n_iter_} rounds, "
+                f"residual {model.residual_:.3f}), {memory:.1f} GB at most"
             )
         if "growth" in args.parts:
             grow(X, train.labels, taxonomy, args.out)

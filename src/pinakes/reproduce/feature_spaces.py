@@ -68,7 +68,7 @@ def read_collection(folder: Path, name: str) -> Collection:
     graph = HierarchyGraph(taxonomy, read_label_sets(labels, taxonomy, X.shape[0], None).by_node)
     Y = graph.H[:, : len(taxonomy)]
     kept = np.flatnonzero(graph.sizes[: len(taxonomy)] >= SETS[name])
-    inner = {int(v) for u in kept for v in taxonomy.ancestors.of(u) if v != u}
+    inner = {int(v) for u in kept.tolist() for v in taxonomy.ancestors.of(u) if v != u}
     leaves = np.array([v for v in kept if int(v) not in inner])
     some = np.flatnonzero(Y[:, kept].sum(axis=1))
     return Collection(sparse.csr_array(X[some]), sparse.csr_array(Y[some]), taxonomy, kept, leaves)
@@ -135,7 +135,8 @@ def classify(F: Any, Y: sparse.csr_array, F_test: Any, Y_test: sparse.csr_array)
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import LinearSVC
 
-    length = float((F.multiply(F) if sparse.issparse(F) else F * F).sum()) / F.shape[0]
+    squares: Any = F.power(2) if sparse.issparse(F) else F * F  # type: ignore[attr-defined]
+    length = float(squares.sum()) / F.shape[0]
     dual = sparse.issparse(F) or F.shape[1] > F.shape[0]
     targets, truth = Y.toarray().astype(bool), Y_test.toarray().astype(bool)
     hits, seconds = np.zeros((Y.shape[1], 3)), 0.0
@@ -166,7 +167,7 @@ def classify_space(data: Collection, split: Split, W: Array | None, dimensions: 
         scores = classify(train, Y, test, Y_test)
         return {"micro": scores.micro, "macro": scores.macro, "seconds": scores.seconds}
     F, F_test = train @ W, test @ W
-    found = {}
+    found: dict[str, float] = {}
     for m in dimensions:
         scores = classify(np.ascontiguousarray(F[:, :m]), Y, F_test[:, :m], Y_test)
         found |= {f"micro_{m}": scores.micro, f"macro_{m}": scores.macro, f"seconds_{m}": scores.seconds}

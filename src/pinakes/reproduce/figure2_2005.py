@@ -75,7 +75,7 @@ def _neighbours(Z: npt.NDArray[Any], which: npt.NDArray[Any]) -> float:
     """Give the share of documents whose nearest other document is of their class."""
     from scipy.spatial import cKDTree
 
-    nearest = cKDTree(Z).query(Z, k=2)[1]
+    nearest = np.asarray(cKDTree(Z).query(Z, k=2)[1])
     other = np.where(nearest[:, 0] == np.arange(len(Z)), nearest[:, 1], nearest[:, 0])
     return float((which[other] == which).mean())
 
