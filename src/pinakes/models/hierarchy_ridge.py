@@ -61,6 +61,7 @@ class HierarchyRidge(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     coef_ : ndarray (n_classes, n_features_in_)
         With two classes and one label a document, one row, as in scikit-learn.
     intercept_ : ndarray (n_classes,)
+    n_features_in_ : int
     taxonomy_ : Taxonomy
     several_ : bool
         Whether documents were given label sets: then `predict` gives label sets too.

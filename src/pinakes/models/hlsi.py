@@ -79,6 +79,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     cv_scores_ : dict of float to float
         The micro-F1 of each gamma tried; only with gamma="cv".
     n_components_ : int
+    n_features_in_ : int
     classes_ : ndarray
         The labels seen, sorted.
     taxonomy_ : Taxonomy

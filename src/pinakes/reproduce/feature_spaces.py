@@ -60,7 +60,7 @@ def read_collection(folder: Path, name: str) -> Collection:
     taxonomy, train, test = load_corpus(folder / name)
     labels = train.labels + test.labels
     X: Any
-    if train.X is not None:
+    if train.X is not None and test.X is not None:
         X = sparse.csr_array(sparse.vstack([train.X, test.X]))
         X = X[:, np.bincount(X.indices, minlength=X.shape[1]) >= 5]
     else:

@@ -28,7 +28,10 @@ class Operator:
     """
 
     def __init__(self, X: sparse.csr_array, n_threads: int, threads: ThreadPoolExecutor | None) -> None:
-        self.X, self.XT = X, sparse.csr_array(X.T.tocsr())
+        # arrays that may be written to: the kernel is compiled once, not once more for read-only arrays
+        data, indices, indptr = (a if a.flags.writeable else a.copy() for a in (X.data, X.indices, X.indptr))
+        self.X = sparse.csr_array((data, indices, indptr), shape=X.shape)
+        self.XT = sparse.csr_array(X.T.tocsr())
         self.shape, self.dtype = X.shape, X.dtype
         self._n_threads, self._threads = n_threads, threads
 
