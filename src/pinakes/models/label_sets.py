@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -54,7 +55,7 @@ def read_label_sets(y: Any, taxonomy: Any, n_documents: int | None, owner: objec
     else:
         if not isinstance(y, np.ndarray):  # a data frame's column, or anything that says it is an array; a list
             y = np.asarray(y) if hasattr(y, "__array__") else list(y)
-        single = len(y) == 0 or not _is_set(y[0])
+        single = len(y) == 0 or (isinstance(y, np.ndarray) and y.ndim == 2) or not _is_set(y[0])
         classes, Y = _read_single(y) if single else _read_sets(y)
     if n_documents is not None and Y.shape[0] != n_documents:
         raise DocumentError(f"X and y must hold the same documents, got {n_documents} and {Y.shape[0]}")
@@ -79,6 +80,8 @@ def _read_single(y: Any) -> tuple[npt.NDArray[Any], sparse.csr_array]:
             f"y must hold one label each, or one list of labels each, got {y[0]!r} in [0], {y[i]!r} in [{i}]"
         )
     y = column_or_1d(np.asarray(y), warn=True)
+    if y.dtype.kind == "f":
+        assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return classes, _matrix(codes, np.arange(len(y) + 1), len(classes))
