@@ -22,8 +22,12 @@ class Entry(NamedTuple):
 
 
 EXPERIMENTS = {
+    "2003-table1": Entry("pinakes.reproduce.table1_2003:Table1", "2003, Table 1: section D of the IPC"),
     "2004-table1": Entry("pinakes.reproduce.table1_2004:Table1", "2004, Table 1: synthetic data"),
     "2004-tables23": Entry("pinakes.reproduce.tables23_2004:Tables23", "2004, Tables 2 and 3: the sections of the IPC"),
+    "2004-figure3": Entry("pinakes.reproduce.figure3_2004:Figure3", "2004, Figure 3: performance over C"),
+    "2004-figure4": Entry("pinakes.reproduce.figure4_2004:Figure4", "2004, Figure 4: the course of the optimisation"),
+    "2004-speedup": Entry("pinakes.reproduce.speedup_2004:Speedup", "2004, section 6.4: what active sets save"),
     "2005-figure2": Entry("pinakes.reproduce.figure2_2005:Figure2", "2005, Figure 2: documents in two dimensions"),
     "2005-figure3": Entry("pinakes.reproduce.figure3_2005:Figure3", "2005, Figure 3: classification in feature spaces"),
     "2005-figure4": Entry("pinakes.reproduce.figure4_2005:Figure4", "2005, Figure 4: how much gamma matters"),

@@ -29,6 +29,7 @@ def draw_figures(figures: Sequence[Figure], name: str, out: Path) -> list[Path]:
     files = []
     style = {
         "axes.grid": True,
+        "axes.axisbelow": True,
         "grid.alpha": 0.3,
         "axes.spines.top": False,
         "axes.spines.right": False,

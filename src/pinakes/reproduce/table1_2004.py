@@ -38,6 +38,7 @@ PAPER: dict[tuple[int, int, float], dict[str, tuple[float, float]]] = {
     (6, 2, 0.1): {"acc": (85.2, 90.5), "prec": (90.9, 94.4), "delta": (0.244, 0.15), "pacc": (90.4, 94.7)},
 }
 HARD = 1000.0  # C of the hard margin: no training document is left on the wrong side
+TOL = 0.1  # a fifth of it changes no measure by more than half a point, and takes three times as long
 SEEDS = 5
 
 
@@ -49,7 +50,7 @@ class Table1(Experiment):
     paper = "Cai and Hofmann 2004, section 6.3, Table 1"
 
     def constants(self, settings: Settings) -> dict[str, Any]:
-        return {"documents": 200 if settings.quick else 1000, "features": 20, "folds": 5, "C": HARD, "tol": 0.02}
+        return {"documents": 200 if settings.quick else 1000, "features": 20, "folds": 5, "C": HARD, "tol": TOL}
 
     def cells(self, settings: Settings) -> list[Cell]:
         n_seeds, n_folds = (1, 1) if settings.quick else (SEEDS, 5)
