@@ -98,11 +98,18 @@ class HierarchyGraph:
     def _scaled_t(self) -> sparse.csr_array:
         return sparse.csr_array(self._scaled.T)
 
+    @cached_property
+    def _single(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """Both of these in float32, for products in that precision."""
+        return self._scaled.astype(np.float32), self._scaled_t.astype(np.float32)
+
     def laplacian(self, V: Array) -> Array:
         """Give L V for a vector or a matrix with a row for each document, in its precision."""
-        W_V = self._scaled @ (self._scaled_t @ V)
-        count = self.n_nodes if V.ndim == 1 else self.n_nodes[:, None]
-        return np.asarray(count * V - W_V, dtype=V.dtype)
+        scaled, scaled_t = self._single if V.dtype == np.float32 else (self._scaled, self._scaled_t)
+        count = self.n_nodes.astype(V.dtype)
+        L_V = (count if V.ndim == 1 else count[:, None]) * V
+        L_V -= scaled @ (scaled_t @ V)
+        return np.asarray(L_V)
 
     def node_sums(self, random: Array | None = None) -> Array:
         """Give H diag(1/|c|)^(1/2), the nodes as unit vectors of documents; mixed by a random matrix where given."""

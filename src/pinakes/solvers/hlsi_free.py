@@ -46,15 +46,15 @@ def solve_free(
     """Find the components to the residual `tol`, in the precision of X."""
     m = min(n_components, *X.shape)
     with operator(X, n_threads) as op:
-        basis = _Basis(op, graph, gamma)
+        basis = _Basis(op, graph, gamma, LARGEST * m + 2 * OVERSAMPLED)
         for block in _start(op, graph, m + OVERSAMPLED, random_state):
             basis.add(block)
         for n_iter in range(1, max_iter + 1):
             ritz = basis.ritz(m)
-            R, residual = _residual(op, ritz, gamma)
+            R, residual = _residual(op, graph, ritz, gamma)
             if residual <= tol or n_iter == max_iter:
                 break
-            if basis.size + m > LARGEST * m + 2 * OVERSAMPLED:
+            if basis.size + R.shape[1] > basis.largest:
                 basis.cut(KEPT * m)
             if not basis.add(R):
                 break
@@ -62,49 +62,61 @@ def solve_free(
 
 
 class _Ritz(NamedTuple):
-    """Approximate components: W, P = X W with columns of length 1, L P, and sigma."""
+    """Approximate components: W, P = X W with columns of length 1, and sigma."""
 
     W: Array
     P: Array
-    LP: Array
     sigma: npt.NDArray[np.float64]
 
 
-def _residual(X: Operator, ritz: _Ritz, gamma: float) -> tuple[Array, float]:
+def _residual(X: Operator, graph: HierarchyGraph, ritz: _Ritz, gamma: float) -> tuple[Array, float]:
     """Give R = w + X^T (L / gamma - I / sigma^2) X w, and the largest |R| / |w|."""
     dtype = X.dtype.type
-    R = ritz.W + X.t_times(ritz.LP / dtype(gamma) - ritz.P / (ritz.sigma**2).astype(dtype))
-    return R, float((np.linalg.norm(R, axis=0) / np.linalg.norm(ritz.W, axis=0)).max(initial=0.0))
+    R = X.t_times(graph.laplacian(ritz.P) / dtype(gamma) - ritz.P / (ritz.sigma**2).astype(dtype))
+    R += ritz.W
+    return R, float((_lengths(R) / _lengths(ritz.W)).max(initial=0.0))
 
 
 class _Basis:
-    """An orthonormal V, and with it P = X V and L P."""
+    """An orthonormal V, and with it P = X V."""
 
-    def __init__(self, X: Operator, graph: HierarchyGraph, gamma: float) -> None:
-        self.X, self.graph, self.gamma = X, graph, gamma
+    def __init__(self, X: Operator, graph: HierarchyGraph, gamma: float, largest: int) -> None:
+        self.X, self.graph, self.gamma, self.largest = X, graph, gamma, largest
         n, d = X.shape
-        self.V, self.P, self.LP = (np.empty((rows, 0), dtype=X.dtype) for rows in (d, n, n))
+        self._V, self._P = (np.empty((rows, largest), dtype=X.dtype) for rows in (d, n))  # filled from the left
         self.M = self.A = np.empty((0, 0))  # P^T P and I + P^T L P / gamma
 
     @property
     def size(self) -> int:
         return len(self.M)
 
+    @property
+    def V(self) -> Array:
+        return self._V[:, : self.size]
+
+    @property
+    def P(self) -> Array:
+        return self._P[:, : self.size]
+
     def add(self, V: Array) -> bool:
         """Take in the part of new vectors that is orthogonal to the basis; say whether there is any."""
         for least in (100 * np.finfo(V.dtype).eps, 0.5):  # twice is enough; what is hardly anything is rounding
-            before = np.linalg.norm(V, axis=0)
+            before = _lengths(V)
             V = V - self.V @ (self.V.T @ V)
-            V = _orthonormal(V[:, np.linalg.norm(V, axis=0) > least * before])
+            after = _lengths(V)
+            V = _orthonormal(V[:, after > least * before])
+            if (after > 0.9 * before).all():  # was nearly orthogonal before: once is enough
+                break
         if not V.shape[1]:
             return False
         P = self.X.times(V)
         LP = self.graph.laplacian(P)
         cross_M, cross_A = self.P.T @ P, self.P.T @ LP / self.gamma
+        end = self.size + V.shape[1]
+        self._V[:, self.size : end], self._P[:, self.size : end] = V, P
         own = np.eye(V.shape[1]) + P.T @ LP / self.gamma
         self.M = np.block([[self.M, cross_M], [cross_M.T, P.T @ P]]).astype(np.float64)
         self.A = np.block([[self.A, cross_A], [cross_A.T, (own + own.T) / 2]]).astype(np.float64)
-        self.V, self.P, self.LP = np.hstack([self.V, V]), np.hstack([self.P, P]), np.hstack([self.LP, LP])
         return True
 
     def ritz(self, m: int) -> _Ritz:
@@ -113,14 +125,14 @@ class _Basis:
         positive = sigma2 > sigma2[0] * self.size * np.finfo(self.X.dtype).eps
         sigma2 = sigma2[positive]
         b = (b[:, positive] / np.sqrt(sigma2)).astype(self.X.dtype)  # b^T M b = sigma^2 before, and 1 now
-        return _Ritz(self.V @ b, self.P @ b, self.LP @ b, np.sqrt(sigma2))
+        return _Ritz(self.V @ b, self.P @ b, np.sqrt(sigma2))
 
     def cut(self, size: int) -> None:
         """Keep the span of the best Ritz vectors."""
         q = linalg.qr(self._pairs(size)[1], mode="economic")[0]
+        turn = q.astype(self.X.dtype)
+        self._V[:, : q.shape[1]], self._P[:, : q.shape[1]] = self.V @ turn, self.P @ turn
         self.M, self.A = q.T @ self.M @ q, q.T @ self.A @ q
-        q = q.astype(self.X.dtype)
-        self.V, self.P, self.LP = self.V @ q, self.P @ q, self.LP @ q
 
     def _pairs(self, m: int) -> tuple[Array, Array]:
         """Solve M b = sigma^2 A b for the largest sigma^2, with b^T A b = 1."""
@@ -129,11 +141,16 @@ class _Basis:
         return sigma2[::-1], b[:, ::-1]
 
 
+def _lengths(V: Array) -> Array:
+    """Give the lengths of columns."""
+    return np.sqrt(np.einsum("ij,ij->j", V, V))
+
+
 def _orthonormal(V: Array) -> Array:
     """Give an orthonormal basis of the span of V, without what is rounding."""
     if not V.shape[1]:
         return V
-    V = V / np.maximum(np.linalg.norm(V, axis=0), np.finfo(V.dtype).tiny)
+    V = V / np.maximum(_lengths(V), np.finfo(V.dtype).tiny)
     gram = (V.T @ V).astype(np.float64)
     e, q = linalg.eigh(gram)
     kept = e > 10 * len(e) * np.finfo(V.dtype).eps
