@@ -56,7 +56,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     solver : {"auto", "primal", "dual", "free"}, default="auto"
         "primal" and "dual" are exact, with dense matrices of features or documents; "free" needs no matrix but X and
         iterates. "auto" is exact where there are few documents or features.
-    tol : float, default=0.15
+    tol : float, default=0.2
         Of "free": the largest residual |(I + X^T (L / gamma - I / sigma^2) X) w| / |w| of a component. The relative
         error of sigma^2 goes with its square.
     max_iter : int, default=100
@@ -116,7 +116,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         gamma: Any = 5.0,
         whiten: bool = True,
         solver: str = "auto",
-        tol: float = 0.15,
+        tol: float = 0.2,
         max_iter: int = 100,
         n_jobs: int | None = None,
         random_state: Any = None,

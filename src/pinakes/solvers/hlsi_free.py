@@ -143,7 +143,7 @@ class _Basis:
 
 def _lengths(V: Array) -> Array:
     """Give the lengths of columns."""
-    return np.sqrt(np.einsum("ij,ij->j", V, V))
+    return np.asarray(np.sqrt(np.einsum("ij,ij->j", V, V)))
 
 
 def _orthonormal(V: Array) -> Array:
