@@ -25,7 +25,7 @@ def labelled(draw, max_documents=8):
 def figure_1():
     """A is in C3 and C4, B in C5, C in C3."""
     taxonomy = Taxonomy.from_edges([("", "C1"), ("C1", "C2"), ("C1", "C3"), ("C2", "C4"), ("C2", "C5")])
-    return HLSI(taxonomy).similarity_graph([["C3", "C4"], ["C5"], ["C3"]])
+    return HLSI(taxonomy, laplacian="paper").similarity_graph([["C3", "C4"], ["C5"], ["C3"]])
 
 
 def test_figure_1_has_the_edges_that_are_drawn(figure_1):
@@ -49,7 +49,7 @@ def test_figure_1_laplacian(figure_1):
 @settings(max_examples=60)
 def test_graph_is_what_the_paper_defines(case):
     taxonomy, sets = case
-    graph = HLSI(taxonomy).similarity_graph(sets)
+    graph = HLSI(taxonomy, laplacian="paper").similarity_graph(sets)
     h = reference.memberships(taxonomy, sets)
     W = reference.weights(h)
     n = len(sets)
@@ -64,7 +64,7 @@ def test_graph_is_what_the_paper_defines(case):
 def test_laplacian_measures_roughness_and_transitions_are_probabilities(case, seed):
     """Eq. 6 and 7: phi^T L phi is half the sum of w (phi_i - phi_j)^2 over ordered pairs, and never negative."""
     taxonomy, sets = case
-    graph = HLSI(taxonomy).similarity_graph(sets)
+    graph = HLSI(taxonomy, laplacian="paper").similarity_graph(sets)
     phi = np.random.default_rng(seed).normal(size=len(sets))
     rough = (graph.weights() * (phi[:, None] - phi) ** 2).sum() / 2
     assert phi @ graph.laplacian(phi) == pytest.approx(rough, abs=1e-10)
@@ -82,7 +82,9 @@ def test_labels_may_be_given_in_any_form():
     indicator = np.zeros((3, len(taxonomy)))
     for i, labels in enumerate(sets):
         indicator[i, [taxonomy.index(k) for k in labels]] = 1
-    graphs = [HLSI(taxonomy).similarity_graph(y) for y in (sets, indicator, sparse.csc_array(indicator))]
+    graphs = [
+        HLSI(taxonomy, laplacian="paper").similarity_graph(y) for y in (sets, indicator, sparse.csc_array(indicator))
+    ]
     closed = [["a/b", "a", "d"], ["a/c", "a"], ["d"]]
-    for graph in [*graphs, HLSI(taxonomy).similarity_graph(closed)]:
+    for graph in [*graphs, HLSI(taxonomy, laplacian="paper").similarity_graph(closed)]:
         np.testing.assert_array_equal(graph.weights(), graphs[0].weights())

@@ -20,10 +20,12 @@ from pinakes.models.label_sets import LabelSets, read_label_sets
 from pinakes.solvers.hierarchy_graph import HierarchyGraph
 from pinakes.solvers.hlsi import Components, solve_dual, solve_primal
 from pinakes.solvers.hlsi_free import solve_free
+from pinakes.taxonomy import Taxonomy
 
 SOLVERS = ("auto", "primal", "dual", "free")
 EXACT = 1500  # documents or features up to which "auto" takes an exact solver
-GAMMAS = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)  # tried by gamma="cv"
+GAMMAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)  # tried by gamma="cv"
+LAPLACIANS = ("normalized", "paper")
 FOLDS = 3
 FEW = 30  # documents below which gamma="cv" takes the default
 
@@ -44,11 +46,15 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         What relates the labels, which are node ids. None: the labels are unrelated.
     n_components : int, default=50
         How many coordinates. If X has a lower rank, there are as many as its rank, with a warning.
-    gamma : float or "cv", default=5.0
+    gamma : float or "cv", default=0.5
         How much the features count against the taxonomy, in units of the mean squared length of a document: the paper's
-        gamma is this times the mean of |x_i|^2 (see `gamma_`), so that the scale of X does not matter. 1 to 20 is
-        useful as a rule; `float("inf")` is plain LSI. "cv" chooses by cross-validation: the value with which held-out
-        documents are put into their nodes best (micro-F1 of least squares on the coordinates).
+        gamma is this times the mean of |x_i|^2 (see `gamma_`), so that the scale of X does not matter. 0.2 to 2 is
+        useful as a rule, 2 and more with the paper's Laplacian; `float("inf")` is plain LSI. "cv" chooses by
+        cross-validation: the value with which held-out documents are put into their nodes best (micro-F1 of least
+        squares on the coordinates).
+    laplacian : {"normalized", "paper"}, default="normalized"
+        L. In the paper's a document costs the more the more categories it is in, so that the components are drawn to
+        documents in few of them; "normalized" divides by their number, D^(-1/2) L D^(-1/2).
     whiten : bool, default=True
         Whether all coordinates get the mean square 1 over the training documents: the paper's mapping, times the square
         root of their number. Otherwise coordinate j is `singular_values_[j]` long over the training documents, as
@@ -102,9 +108,9 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     >>> X = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]]
     >>> y = [["animal/cat"], ["animal/dog", "animal/cat"], ["plant/tree"], ["plant/tree"]]
     >>> HLSI(t, n_components=2).fit(X, y).transform(X).round(1)
-    array([[ 1.2,  1.2],
-           [ 0.8,  0.8],
-           [ 1.2, -1.2],
+    array([[ 1.1,  1.1],
+           [ 0.9,  0.9],
+           [ 1.1, -1.1],
            [ 0.8, -0.8]])
     """
 
@@ -113,7 +119,8 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         taxonomy: Any = None,
         *,
         n_components: int = 50,
-        gamma: Any = 5.0,
+        gamma: Any = 0.5,
+        laplacian: str = "normalized",
         whiten: bool = True,
         solver: str = "auto",
         tol: float = 0.2,
@@ -124,6 +131,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         self.taxonomy = taxonomy
         self.n_components = n_components
         self.gamma = gamma
+        self.laplacian = laplacian
         self.whiten = whiten
         self.solver = solver
         self.tol = tol
@@ -146,6 +154,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         """
         n_components = parameters.check_integer(self, "n_components", least=1)
         parameters.check_choice(self, "solver", SOLVERS)
+        parameters.check_choice(self, "laplacian", LAPLACIANS)
         gamma = self._check_gamma()
         X = self._check_documents(X, reset=True)
         labels = read_label_sets(y, self.taxonomy, X.shape[0], self)
@@ -158,7 +167,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         if gamma is None:
             gamma = self._choose_gamma(X, labels, n_components)
         self.gamma_ = gamma * unit
-        found = self._solve(X, HierarchyGraph(labels.taxonomy, labels.by_node), self.gamma_, n_components)
+        found = self._solve(X, self._graph(labels.taxonomy, labels.by_node), self.gamma_, n_components)
         if len(found.sigma) < n_components:
             warnings.warn(
                 f"{type(self).__name__} gives {len(found.sigma)} components, not n_components={n_components}: the "
@@ -184,9 +193,12 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     def similarity_graph(self, y: Any) -> HierarchyGraph:
         """Give the graph that labels `y` draw between their documents, to look at; nothing needs to be fitted."""
         labels = read_label_sets(y, self.taxonomy, None, self)
-        return HierarchyGraph(labels.taxonomy, labels.by_node)
+        return self._graph(labels.taxonomy, labels.by_node)
 
     # -- parts of fit ----------------------------------------------------------------------------------------
+
+    def _graph(self, taxonomy: Taxonomy, labels: sparse.csr_array) -> HierarchyGraph:
+        return HierarchyGraph(taxonomy, labels, normalized=self.laplacian == "normalized")
 
     def _check_gamma(self) -> float | None:
         if isinstance(self.gamma, str) and self.gamma == "cv":
@@ -235,14 +247,14 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         n_samples = X.shape[0]
         if n_samples < FEW:
             self.cv_scores_ = {}
-            return 5.0
+            return 0.5
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
         folds = random_state.permutation(n_samples) % FOLDS
         H = HierarchyGraph(labels.taxonomy, labels.by_node).H
         hits = {gamma: np.zeros(3) for gamma in GAMMAS}
         for fold in range(FOLDS):
             train, test = folds != fold, folds == fold
-            graph = HierarchyGraph(labels.taxonomy, labels.by_node[train])
+            graph = self._graph(labels.taxonomy, labels.by_node[train])
             unit = float(X[train].multiply(X[train]).sum()) / int(train.sum())
             if unit == 0.0:
                 continue

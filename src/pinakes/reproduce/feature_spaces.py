@@ -2,7 +2,8 @@
 
     LSI     the left singular vectors of the training documents
     CCA     canonical correlations between words and categories, with a ridge; no more dimensions than categories
-    HLSI    hierarchy-regularized LSI
+    HLSI    hierarchy-regularized LSI, with the paper's Laplacian
+    HLSI-n  the same with the normalized Laplacian
     all     the words themselves
 
 Mappings are learnt from the training documents and scaled as the paper has them: |X w| = 1, here times the square root
@@ -70,7 +71,11 @@ def read_collection(folder: Path, name: str) -> Collection:
     kept = np.flatnonzero(graph.sizes[: len(taxonomy)] >= SETS[name])
     inner = {int(v) for u in kept.tolist() for v in taxonomy.ancestors.of(u) if v != u}
     leaves = np.array([v for v in kept if int(v) not in inner])
-    some = np.flatnonzero(Y[:, kept].sum(axis=1))
+    large = np.zeros(len(taxonomy))
+    large[kept] = 1.0
+    Y = sparse.csr_array(Y.multiply(large))  # the graph too is that of the categories that are large enough
+    Y.eliminate_zeros()
+    some = np.flatnonzero(Y.sum(axis=1))
     return Collection(sparse.csr_array(X[some]), sparse.csr_array(Y[some]), taxonomy, kept, leaves)
 
 
@@ -100,6 +105,7 @@ def fit_space(space: str, data: Collection, train: Array, n_components: int, gam
         data.taxonomy,
         n_components=n_components,
         gamma=float("inf") if space == "LSI" else gamma,
+        laplacian="normalized" if space == "HLSI-n" else "paper",
         solver="dual",
     )
     return np.asarray(model.fit(X, Y).components_.T)

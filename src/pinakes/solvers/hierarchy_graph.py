@@ -11,8 +11,10 @@ and with W = H diag(1/|c|) H^T the Laplacian (Eq. 8) is
     L = diag(number of nodes of document i) - H diag(1/|c|) H^T
 
 The diagonal of W cancels in it, so that it does not matter whether documents are neighbours of themselves. L v costs
-nnz(H); L is positive semidefinite and L 1 = 0. In the paper the root holds all documents; where a taxonomy has
-several roots, one is put above them.
+nnz(H); L is positive semidefinite and L 1 = 0. Documents in few nodes are cheap in it: a function that is large on
+them only costs little, however rough. Normalized, D^(-1/2) L D^(-1/2) with D the number of nodes, costs do not depend
+on how many nodes a document has. In the paper the root holds all documents; where a taxonomy has several roots, one is
+put above them.
 """
 
 from __future__ import annotations
@@ -37,6 +39,8 @@ class HierarchyGraph:
     taxonomy : Taxonomy
     labels : sparse array (n_documents, n_nodes)
         Nonzero where a document carries the label of a node; ancestors may be there or not.
+    normalized : bool, default=False
+        Whether `laplacian` is the normalized one.
 
     Attributes
     ----------
@@ -56,7 +60,8 @@ class HierarchyGraph:
     ({'C1': 0.3333333333333333, 'C2': 0.5}, 0.333)
     """
 
-    def __init__(self, taxonomy: Taxonomy, labels: sparse.csr_array) -> None:
+    def __init__(self, taxonomy: Taxonomy, labels: sparse.csr_array, normalized: bool = False) -> None:
+        self.normalized = normalized
         n_nodes = len(taxonomy)
         up = taxonomy.ancestors
         above = sparse.csr_array((np.ones(len(up.indices)), up.indices, up.indptr), shape=(n_nodes, n_nodes))
@@ -107,9 +112,11 @@ class HierarchyGraph:
         """Give L V for a vector or a matrix with a row for each document, in its precision."""
         scaled, scaled_t = self._single if V.dtype == np.float32 else (self._scaled, self._scaled_t)
         count = self.n_nodes.astype(V.dtype)
-        L_V = (count if V.ndim == 1 else count[:, None]) * V
-        L_V -= scaled @ (scaled_t @ V)
-        return np.asarray(L_V)
+        count = count if V.ndim == 1 else count[:, None]
+        if self.normalized:
+            root = np.sqrt(np.maximum(count, 1))
+            return np.asarray(V - (scaled @ (scaled_t @ (V / root))) / root)
+        return np.asarray(count * V - scaled @ (scaled_t @ V))
 
     def node_sums(self, random: Array | None = None) -> Array:
         """Give H diag(1/|c|)^(1/2), the nodes as unit vectors of documents; mixed by a random matrix where given."""
