@@ -5,7 +5,7 @@ is kept beside it. Per round:
 
 1. Rayleigh-Ritz: the best m components within the basis, from P^T P and P^T L P alone
 2. residuals R = w + X^T (L / gamma - I / sigma^2) X w; stop when they are small
-3. R is orthogonal to the basis already and joins it, with X R
+3. R is orthogonal to the basis already; the columns that are not yet small join it, with X R
 4. a basis that has become too large is cut down to the best Ritz vectors
 
 Each round passes over X twice, with m columns. The start spans the nodes themselves, since functions that are constant
@@ -51,14 +51,15 @@ def solve_free(
             basis.add(block)
         for n_iter in range(1, max_iter + 1):
             ritz = basis.ritz(m)
-            R, residual = _residual(op, graph, ritz, gamma)
-            if residual <= tol or n_iter == max_iter:
+            R, residuals = _residual(op, graph, ritz, gamma)
+            left = residuals > tol  # those that are near enough rest
+            if not left.any() or n_iter == max_iter:
                 break
-            if basis.size + R.shape[1] > basis.largest:
+            if basis.size + left.sum() > basis.largest:
                 basis.cut(KEPT * m)
-            if not basis.add(R):
+            if not basis.add(R[:, left]):
                 break
-        return Components(ritz.W, ritz.sigma, n_iter, residual)
+        return Components(ritz.W, ritz.sigma, n_iter, float(residuals.max(initial=0.0)))
 
 
 class _Ritz(NamedTuple):
@@ -69,12 +70,12 @@ class _Ritz(NamedTuple):
     sigma: npt.NDArray[np.float64]
 
 
-def _residual(X: Operator, graph: HierarchyGraph, ritz: _Ritz, gamma: float) -> tuple[Array, float]:
-    """Give R = w + X^T (L / gamma - I / sigma^2) X w, and the largest |R| / |w|."""
+def _residual(X: Operator, graph: HierarchyGraph, ritz: _Ritz, gamma: float) -> tuple[Array, Array]:
+    """Give R = w + X^T (L / gamma - I / sigma^2) X w, and |R| / |w|."""
     dtype = X.dtype.type
     R = X.t_times(graph.laplacian(ritz.P) / dtype(gamma) - ritz.P / (ritz.sigma**2).astype(dtype))
     R += ritz.W
-    return R, float((_lengths(R) / _lengths(ritz.W)).max(initial=0.0))
+    return R, _lengths(R) / _lengths(ritz.W)
 
 
 class _Basis:
