@@ -31,7 +31,7 @@ KINDS = (".html", ".png", ".svg", ".pdf")
     show_default=True,
     help="HLSI knows the taxonomy, LSI does not; both are shown side by side, or in turns on the page.",
 )
-@click.option("--gamma", type=Number(), default=0.5, show_default=True, help="How much words count against categories.")
+@click.option("--gamma", type=Number(), default=0.2, show_default=True, help="How much words count against categories.")
 @click.option("--branch", metavar="ID", help="Draw only what lies below this node, coloured by its children.")
 @click.option("--title", help="What to write above the map.  [default: the names of the files]")
 @click.option("--min-df", type=int, default=2, show_default=True, help="Documents a word must stand in.")

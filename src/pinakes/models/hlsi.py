@@ -24,7 +24,7 @@ from pinakes.taxonomy import Taxonomy
 
 SOLVERS = ("auto", "primal", "dual", "free")
 EXACT = 1500  # documents or features up to which "auto" takes an exact solver
-GAMMAS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)  # tried by gamma="cv"
+GAMMAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 20.0, 100.0)  # tried by gamma="cv"
 LAPLACIANS = ("normalized", "paper")
 FOLDS = 3
 FEW = 30  # documents below which gamma="cv" takes the default
@@ -46,9 +46,9 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         What relates the labels, which are node ids. None: the labels are unrelated.
     n_components : int, default=50
         How many coordinates. If X has a lower rank, there are as many as its rank, with a warning.
-    gamma : float or "cv", default=0.5
+    gamma : float or "cv", default=0.2
         How much the features count against the taxonomy, in units of the mean squared length of a document: the paper's
-        gamma is this times the mean of |x_i|^2 (see `gamma_`), so that the scale of X does not matter. 0.2 to 2 is
+        gamma is this times the mean of |x_i|^2 (see `gamma_`), so that the scale of X does not matter. 0.05 to 1 is
         useful as a rule, 2 and more with the paper's Laplacian; `float("inf")` is plain LSI. "cv" chooses by
         cross-validation: the value with which held-out documents are put into their nodes best (micro-F1 of least
         squares on the coordinates).
@@ -108,10 +108,10 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
     >>> X = [[1, 1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 0]]
     >>> y = [["animal/cat"], ["animal/dog", "animal/cat"], ["plant/tree"], ["plant/tree"]]
     >>> HLSI(t, n_components=2).fit(X, y).transform(X).round(1)
-    array([[ 1.1,  1.1],
+    array([[ 1.1,  1. ],
            [ 0.9,  0.9],
            [ 1.1, -1.1],
-           [ 0.8, -0.8]])
+           [ 0.9, -0.9]])
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         taxonomy: Any = None,
         *,
         n_components: int = 50,
-        gamma: Any = 0.5,
+        gamma: Any = 0.2,
         laplacian: str = "normalized",
         whiten: bool = True,
         solver: str = "auto",
@@ -247,7 +247,7 @@ class HLSI(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  #
         n_samples = X.shape[0]
         if n_samples < FEW:
             self.cv_scores_ = {}
-            return 0.5
+            return 0.2
         random_state = check_random_state(0 if self.random_state is None else self.random_state)
         folds = random_state.permutation(n_samples) % FOLDS
         H = HierarchyGraph(labels.taxonomy, labels.by_node).H

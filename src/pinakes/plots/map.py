@@ -84,7 +84,7 @@ def make_map(
     titles: Sequence[str],
     *,
     methods: Sequence[str] = ("hlsi", "lsi"),
-    gamma: Any = 0.5,
+    gamma: Any = 0.2,
     branch: str | None = None,
     title: str = "Documents",
     random_state: int = 0,
@@ -101,7 +101,7 @@ def make_map(
         What is shown of each document.
     methods : sequence of {"hlsi", "lsi"}, default=("hlsi", "lsi")
         The mappings, the first one being shown first.
-    gamma : float or "cv", default=0.5
+    gamma : float or "cv", default=0.2
         Of HLSI.
     branch : str or None, default=None
         The node whose documents are drawn, coloured by what lies directly below it; None: all of them.

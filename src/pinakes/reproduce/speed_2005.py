@@ -17,7 +17,7 @@ from pinakes.reproduce.experiment import Cell, Experiment, Report, Results, Sett
 
 DIMENSIONS = {"rcv1": 50, "go-function": 80}
 PAPER = {"rcv1": 12.0, "go-function": 9.0}
-GAMMA = 0.5
+GAMMA = 0.2
 
 
 class Speed(Experiment):
