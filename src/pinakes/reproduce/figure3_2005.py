@@ -32,9 +32,9 @@ class Figure3(Experiment):
 
     def constants(self, settings: Settings) -> dict[str, Any]:
         return {
-            "training documents": 300 if settings.quick else 2000,
+            "training documents": 200 if settings.quick else 2000,
             "test documents": 500 if settings.quick else "all others",
-            "dimensions": [10, 50] if settings.quick else list(DIMENSIONS),
+            "dimensions": [50] if settings.quick else list(DIMENSIONS),
             "gamma": GAMMA,
             "C times mean squared length": spaces.C,
         }
