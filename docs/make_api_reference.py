@@ -25,6 +25,7 @@ ROOMS: list[tuple[str, str, list[str] | None]] = [
     ("pinakes.documents", "pinakes.documents", None),
     ("pinakes.decisions", "pinakes.decisions", None),
     ("pinakes.metrics", "pinakes.metrics", None),
+    ("pinakes.plots", "pinakes.plots", None),
     ("pinakes.datasets", "pinakes.datasets", None),
     ("pinakes.taxonomy.loss", "pinakes.taxonomy.loss", ["NodeCosts", "make_loss"]),
     ("pinakes.taxonomy.check", "pinakes.taxonomy.check", ["check_taxonomy"]),
@@ -36,7 +37,7 @@ SAID = {  # what has no docstring of its own
     "pinakes.metrics.METRICS": "All metrics by name, each a `Metric`.",
     "pinakes.datasets.DESCRIPTIONS": "Descriptions of things that are in no dictionary, for trying a model on.",
 }
-WITH_MEMBERS = ("Taxonomy", "TaxonomySVC", "Classifier", "Corpus", "TextFeatures")
+WITH_MEMBERS = ("Taxonomy", "TaxonomySVC", "HLSI", "HierarchyRidge", "Classifier", "Corpus", "TextFeatures")
 
 
 def first_line(thing: Any) -> str:

@@ -35,15 +35,15 @@ DESIGNED = {
     "metrics",
     "save",
 }
-PRESENT = {"Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "datasets", "load", "metrics", "save"}
+PRESENT = {"HLSI", "HierarchyRidge", "Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "datasets", "load", "metrics", "save"}
 
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
-    from pinakes.models import TaxonomySVC
+    from pinakes.models import HLSI, HierarchyRidge, TaxonomySVC
     from pinakes.selection import TaxonomySVCCV
 
-    return [TaxonomySVC, TaxonomySVCCV, TextFeatures]
+    return [TaxonomySVC, TaxonomySVCCV, HLSI, HierarchyRidge, TextFeatures]
 
 
 def test_public_names():
@@ -122,6 +122,7 @@ def test_attributes_are_documented(estimator):
     if estimator.__name__ == "TextFeatures":
         fitted = estimator(min_df=1).fit(["a cat", "a dog"])
     else:
-        fitted = estimator().fit(np.vstack([np.eye(2), np.eye(2)]), ["a", "b"] * 2)
+        few = {"n_components": 2} if "n_components" in estimator().get_params() else {}
+        fitted = estimator(**few).fit(np.vstack([np.eye(2), np.eye(2)]), ["a", "b"] * 2)
     learnt = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
     assert learnt <= documented, "every learnt attribute is documented"

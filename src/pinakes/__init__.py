@@ -9,6 +9,8 @@ __version__ = "0.1.0.dev0"
 
 # name -> module; loaded on first use, so that `import pinakes` and `pinakes --help` answer at once
 _LAZY = {
+    "HLSI": "pinakes.models",
+    "HierarchyRidge": "pinakes.models",
     "Taxonomy": "pinakes.taxonomy",
     "TaxonomySVC": "pinakes.models",
     "TaxonomySVCCV": "pinakes.selection",
@@ -18,7 +20,18 @@ _LAZY = {
     "save": "pinakes.storage",
 }
 
-__all__ = ["Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "__version__", "datasets", "load", "metrics", "save"]
+__all__ = [
+    "HLSI",
+    "HierarchyRidge",
+    "Taxonomy",
+    "TaxonomySVC",
+    "TaxonomySVCCV",
+    "__version__",
+    "datasets",
+    "load",
+    "metrics",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,6 +27,7 @@ VERBS = {
     "predict": "Rank the categories of new documents.",
     "evaluate": "Measure a model on labelled documents.",
     "info": "Show what is inside a model file.",
+    "map": "Draw documents in the plane, coloured by branch.",
     "taxonomy": "Check, show or convert a taxonomy.",
     "reproduce": "Reproduce the tables and figures of the papers.",
     "demo": "Say what kind of thing a description describes.",

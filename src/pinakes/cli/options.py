@@ -22,6 +22,7 @@ FLAGS = {
     "C": "--C",
     "encoding": "--encoding",
     "format": "--docs-format",
+    "gamma": "--gamma",
     "hashing": "--hashing",
     "id": "--id-column",
     "label_separator": "--label-separator",
@@ -37,7 +38,8 @@ FLAGS = {
     "zero_based": "--zero-based",
 }
 _SETTING = re.compile(
-    r"`(\w+)` of (?:TaxonomySVC|TaxonomySVCCV|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`"
+    r"`(\w+)` of (?:TaxonomySVC|TaxonomySVCCV|HLSI|TextFeatures|read_documents)\b"
+    r"|the option `(\w+)`|`(ngrams|format)`"
 )
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
@@ -172,7 +174,14 @@ def check_inputs(*paths: str) -> None:
 
 
 def check_target(path: str, inputs: Iterable[str] = ()) -> None:
-    """Refuse a place where no file can or should be written, before any work is done."""
+    """Refuse a place where no model file can or should be written, before any work is done."""
+    check_place(path, inputs)
+    if os.path.exists(path) and not path.endswith(".pinakes") and os.path.getsize(path) and not is_model(path):
+        raise ParameterError(f"{path}: is there already and is no model file; choose another name, or remove it first")
+
+
+def check_place(path: str, inputs: Iterable[str] = ()) -> None:
+    """Refuse a place where no file can be written, before any work is done."""
     if not path:
         raise ParameterError("--out: expected the name of a file to write, got nothing")
     folder = os.path.dirname(os.path.abspath(path))
@@ -187,10 +196,9 @@ def check_target(path: str, inputs: Iterable[str] = ()) -> None:
     for other in inputs:
         if other != STDIN and os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
             raise ParameterError(f"{path}: is one of the files to read; choose another name for the file to write")
-    if os.path.exists(path) and not path.endswith(".pinakes") and os.path.getsize(path) and not _is_model(path):
-        raise ParameterError(f"{path}: is there already and is no model file; choose another name, or remove it first")
 
 
-def _is_model(path: str) -> bool:
+def is_model(path: str) -> bool:
+    """Say whether a file is one of our models."""
     with open(path, "rb") as file:
         return b'{"__metadata__":{"pinakes"' in file.read(64)

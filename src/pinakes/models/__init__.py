@@ -1,5 +1,7 @@
 """Estimators with scikit-learn's conventions, thin: they check, encode, call a solver and decode."""
 
+from pinakes.models.hierarchy_ridge import HierarchyRidge
+from pinakes.models.hlsi import HLSI
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
-__all__ = ["TaxonomySVC"]
+__all__ = ["HLSI", "HierarchyRidge", "TaxonomySVC"]

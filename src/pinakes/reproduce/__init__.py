@@ -29,6 +29,10 @@ EXPERIMENTS = {
     "2004-figure3": Entry("pinakes.reproduce.figure3_2004:Figure3", "2004, Figure 3: performance over C"),
     "2004-figure4": Entry("pinakes.reproduce.figure4_2004:Figure4", "2004, Figure 4: the course of the optimisation"),
     "2004-speedup": Entry("pinakes.reproduce.speedup_2004:Speedup", "2004, section 6.4: what active sets save"),
+    "2005-figure2": Entry("pinakes.reproduce.figure2_2005:Figure2", "2005, Figure 2: documents in two dimensions"),
+    "2005-figure3": Entry("pinakes.reproduce.figure3_2005:Figure3", "2005, Figure 3: classification in feature spaces"),
+    "2005-figure4": Entry("pinakes.reproduce.figure4_2005:Figure4", "2005, Figure 4: how much gamma matters"),
+    "2005-speed": Entry("pinakes.reproduce.speed_2005:Speed", "2005, section 4.3: training in few dimensions"),
 }
 
 
