@@ -45,7 +45,8 @@ def lambdas(graph, classes, node_weight):
     elif node_weight == "flat":
         v = {z: float(z in own.values()) for z in used}
     elif node_weight == "normalized":
-        v = {z: np.sqrt(1 / max(len(p) for p in paths.values() if z in p)) for z in used}
+        most_above = {z: max(len(p) - 1 for p in paths.values() if z in p) for z in used}
+        v = {z: np.sqrt(0.25 / max(most_above[z], 1)) for z in used}
         for k in classes:
             v[own[k]] = np.sqrt(1 - sum(v[z] ** 2 for z in paths[k] if z != own[k]))
     else:

@@ -28,6 +28,7 @@ from pinakes.taxonomy.taxonomy import Ints, Relation, Taxonomy
 
 Floats = npt.NDArray[np.float64]
 NodeWeight = str | Mapping[str, float]
+SHARED = 0.25  # the part of |Lambda(y)|^2 that the nodes above a category take with "normalized"
 NODE_WEIGHTS = ("normalized", "depth", "equal", "flat")
 
 
@@ -231,9 +232,10 @@ def node_weights(graph: _Graph, node_weight: NodeWeight, taxonomy: Taxonomy) -> 
     - ``equal``: 1.
     - ``depth``: 1 / the depth of the taxonomy (2004 paper, Eq. 35), so that |Lambda(y)| = 1 where all categories
       are equally deep.
-    - ``normalized``: |Lambda(y)| = 1 for *every* category, on lattices too. A shared node takes 1 / (the most nodes
-      that any category below it has above and including itself); the category's own node takes what is left, which
-      is never less than 1 / (the number of its nodes). The same as ``depth`` where all categories are equally deep.
+    - ``normalized``: |Lambda(y)| = 1 for *every* category, on lattices too. A quarter goes to what is shared: a node
+      takes 1/4 / (the most nodes that any category below it has above itself), and the category's own node what is
+      left, 3/4 or more. Of the shares that were tried this one answered best on titles, news and utterances; more
+      for the shared nodes helps where categories have two or three documents.
     - ``flat``: 1 for each category's own node and 0 for all others: nothing is shared, Lambda = identity.
     - a mapping of ids to v_z; nodes not named get 0, and a terminal takes the v_z of its node.
     """
@@ -262,7 +264,7 @@ def node_weights(graph: _Graph, node_weight: NodeWeight, taxonomy: Taxonomy) -> 
     if node_weight == "normalized":
         most = np.ones(graph.n_nodes)
         np.maximum.at(most, graph.paths.indices, np.repeat(sizes, sizes).astype(np.float64))
-        v2 = 1.0 / most
+        v2 = SHARED / np.maximum(most - 1.0, 1.0)
         v2[graph.own] = 0.0
         owner = np.repeat(np.arange(len(sizes)), sizes)
         v2[graph.own] = 1.0 - np.bincount(owner, weights=v2[graph.paths.indices], minlength=len(sizes))
