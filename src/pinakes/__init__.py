@@ -9,6 +9,9 @@ __version__ = "0.1.0.dev0"
 
 # name -> module; loaded on first use, so that `import pinakes` and `pinakes --help` answer at once
 _LAZY = {
+    "HardPerceptron": "pinakes.models",
+    "StochasticPerceptron": "pinakes.models",
+    "StructuredSVC": "pinakes.models",
     "Taxonomy": "pinakes.taxonomy",
     "TaxonomySVC": "pinakes.models",
     "datasets": "pinakes.datasets",
@@ -17,7 +20,18 @@ _LAZY = {
     "save": "pinakes.storage",
 }
 
-__all__ = ["Taxonomy", "TaxonomySVC", "__version__", "datasets", "load", "metrics", "save"]
+__all__ = [
+    "HardPerceptron",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "Taxonomy",
+    "TaxonomySVC",
+    "__version__",
+    "datasets",
+    "load",
+    "metrics",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

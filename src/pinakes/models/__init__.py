@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's conventions, thin: they check, encode, call a solver and decode."""
 
+from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
-__all__ = ["TaxonomySVC"]
+__all__ = ["HardPerceptron", "StochasticPerceptron", "TaxonomySVC"]
