@@ -1,6 +1,7 @@
 """Estimators with scikit-learn's conventions, thin: they check, encode, call a solver and decode."""
 
 from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
+from pinakes.models.structured_svc import StructuredSVC
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
-__all__ = ["HardPerceptron", "StochasticPerceptron", "TaxonomySVC"]
+__all__ = ["HardPerceptron", "StochasticPerceptron", "StructuredSVC", "TaxonomySVC"]
