@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
-from sklearn.utils import column_or_1d
+from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
 from pinakes.errors import InputError, LabelError
@@ -44,6 +44,8 @@ def read_labels(y: Any, columns: Sequence[Any] | None = None) -> LabelMatrix:
         return _read_indicator(sparse.csr_array(y), columns)
     if hasattr(y, "to_numpy"):  # a column or a table of a data frame
         y = y.to_numpy()
+    if hasattr(y, "__array__") and not isinstance(y, np.ndarray):
+        y = np.asarray(y)
     if isinstance(y, str) or not hasattr(y, "__len__"):
         raise InputError(
             f"y must hold one label or one list of labels a document, or be an indicator matrix, got {type(y).__name__}"
@@ -54,6 +56,8 @@ def read_labels(y: Any, columns: Sequence[Any] | None = None) -> LabelMatrix:
     if array.ndim == 2 and array.shape[1] != 1:
         return _read_indicator(sparse.csr_array(array), columns)
     array = column_or_1d(array, warn=True)
+    if array.dtype.kind == "f":
+        assert_all_finite(array, input_name="y")
     check_classification_targets(array)
     classes, codes = np.unique(array, return_inverse=True)
     ones = np.ones(len(codes), dtype=bool)
