@@ -28,6 +28,7 @@ VERBS = {
     "evaluate": "Measure a model on labelled documents.",
     "info": "Show what is inside a model file.",
     "taxonomy": "Check, show or convert a taxonomy.",
+    "reproduce": "Reproduce the tables and figures of the papers.",
     "demo": "Say what kind of thing a description describes.",
 }
 

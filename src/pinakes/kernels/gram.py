@@ -12,6 +12,7 @@ import numpy as np
 from numba import njit
 
 from pinakes.kernels.ascent import solve_document
+from pinakes.kernels.interior import solve_interior
 from pinakes.kernels.outputs import common, delta_pair
 
 MOST_CALLS = 60  # each call of the small QP divides psi by 20 or makes as many steps as it may
@@ -79,10 +80,10 @@ def start(y, C, delta, dual):
 
 
 @njit(cache=True, nogil=True)
-def document_step(i, y, C, gram, delta, row, precision, dual):
+def document_step(i, y, C, gram, delta, row, precision, interior, dual):
     """Solve the QP over the selected classes of document i, then bring F of all documents up to date; changes `dual`.
 
-    `row` holds K(x_i, x_j) for all j.
+    `row` holds K(x_i, x_j) for all j; `interior` asks for the interior-point method.
     """
     y_i = y[i]
     n_classes = len(gram)
@@ -102,9 +103,12 @@ def document_step(i, y, C, gram, delta, row, precision, dual):
             m = classes[b]
             inner = gram[y_i, y_i] - gram[y_i, k] - gram[y_i, m] + gram[k, m]
             Q[a, b] = delta[y_i, k] * delta[y_i, m] * inner * row[i]
-    for _ in range(MOST_CALLS):
-        if solve_document(Q, F, beta, C[i], n_selected, precision, 20 * n_selected + 20) <= precision:
-            break
+    if interior:
+        solve_interior(Q, F, beta, C[i])
+    else:
+        for _ in range(MOST_CALLS):
+            if solve_document(Q, F, beta, C[i], n_selected, precision, 20 * n_selected + 20) <= precision:
+                break
 
     # scores of x_j change by K(x_i, x_j) change[y], change = sum_k d_k Delta_k (gram[y_i] - gram[k])
     change = np.zeros(n_classes)

@@ -107,6 +107,9 @@ class PaperSolver:
         For the order of the documents in `sweeps`.
     report : callable taking a Progress, optional
         Called after every round.
+    qp : {"pairs", "interior"}
+        How one document's QP is solved: by moving weight between two classes at a time, or by an interior-point method
+        over all selected classes, as in the papers; that costs their number cubed.
     """
 
     def __init__(
@@ -118,9 +121,13 @@ class PaperSolver:
         max_seconds: float = math.inf,
         seed: int = 0,
         report: Callable[[Progress], None] | None = None,
+        qp: str = "pairs",
     ) -> None:
         if algorithm not in ALGORITHMS:
             raise ParameterError(f"`algorithm` must be one of {', '.join(map(repr, ALGORITHMS))}, got {algorithm!r}")
+        if qp not in ("pairs", "interior"):
+            raise ParameterError(f"`qp` must be 'pairs' or 'interior', got {qp!r}")
+        self.qp = qp
         self.algorithm, self.tol, self.epsilon = algorithm, tol, epsilon
         self.max_iter, self.max_seconds, self.seed, self.report = max_iter, max_seconds, seed, report
 
@@ -131,6 +138,7 @@ class PaperSolver:
         """
         _check_size(len(y), len(outputs.own))
         state = _State(rows, y, C, outputs, self.algorithm == "exhaustive", Clock(self.max_seconds))
+        state.interior = self.qp == "interior"
         rounds: list[Progress] = []
         stopped: Stop = "max_iter"
         try:
@@ -210,6 +218,7 @@ class _State:
         n_samples, n_classes = self.n_samples, self.n_classes = len(y), len(outputs.own)
         self.rows, self.y, self.C, self.clock = rows, y, np.ascontiguousarray(C, dtype=np.float64), clock
         self.total_C = float(self.C.sum())
+        self.interior = False
         self.gram, self.delta = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
         kernels.class_tables(outputs, self.gram, self.delta)
         shape = (n_samples, n_classes)
@@ -232,7 +241,7 @@ class _State:
         """Solve the QP over S_i, and bring everything up to date."""
         self.clock.check()
         row = self.rows.row(i)  # the step itself is one call, which an interrupt cannot cut in two
-        kernels.document_step(i, self.y, self.C, self.gram, self.delta, row, precision, self.dual)
+        kernels.document_step(i, self.y, self.C, self.gram, self.delta, row, precision, self.interior, self.dual)
 
     def optimise_all(self, enough: float, precision: float) -> None:
         """Solve the QP over all sets S_i until psi is `enough`, by steps on the document with the largest."""

@@ -1,0 +1,42 @@
+"""Every table and figure of the papers, as commands: `pinakes reproduce run NAME`.
+
+A new experiment is one module with a class derived from `Experiment`, and one line here; see docs/reproduce.md.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import NamedTuple
+
+from pinakes.errors import ParameterError, closest
+from pinakes.reproduce.experiment import Experiment
+
+__all__ = ["EXPERIMENTS", "Experiment", "load_experiment"]
+
+
+class Entry(NamedTuple):
+    """Where an experiment is, and what `pinakes reproduce list` says about it without loading it."""
+
+    place: str  # module:class
+    title: str
+
+
+EXPERIMENTS = {
+    "2003-table1": Entry("pinakes.reproduce.table1_2003:Table1", "2003, Table 1: section D of the IPC"),
+    "2004-table1": Entry("pinakes.reproduce.table1_2004:Table1", "2004, Table 1: synthetic data"),
+    "2004-tables23": Entry("pinakes.reproduce.tables23_2004:Tables23", "2004, Tables 2 and 3: the sections of the IPC"),
+    "2004-figure3": Entry("pinakes.reproduce.figure3_2004:Figure3", "2004, Figure 3: performance over C"),
+    "2004-figure4": Entry("pinakes.reproduce.figure4_2004:Figure4", "2004, Figure 4: the course of the optimisation"),
+    "2004-speedup": Entry("pinakes.reproduce.speedup_2004:Speedup", "2004, section 6.4: what active sets save"),
+}
+
+
+def load_experiment(name: str) -> Experiment:
+    """Give the experiment of this name."""
+    if name not in EXPERIMENTS:
+        known = closest(name, EXPERIMENTS) or f"; known are {', '.join(EXPERIMENTS)}"
+        raise ParameterError(f"there is no experiment {name!r}{known}")
+    module, _, kind = EXPERIMENTS[name].place.partition(":")
+    experiment = getattr(importlib.import_module(module), kind)()
+    assert isinstance(experiment, Experiment)
+    return experiment
