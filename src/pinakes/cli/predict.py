@@ -32,7 +32,8 @@ def command(model: str, docs: tuple[str, ...], top: int, jobs: int | None, outpu
     """Rank the categories of new documents.
 
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
-    first. A document without a known word is answered too, with a low confidence.
+    first. A document without a known word is answered too, with a low confidence. Of a model that was trained on label
+    sets, the categories with a confidence above 0.5 are the answer, each with everything above it.
     """
     check_inputs(*docs)
     docs_options = reading(options)

@@ -1,6 +1,6 @@
 """The loops of the structural SVM over closed outputs: a scan for the exact gap, and a sweep of exact steps.
 
-Names as in solvers/structured.py. Each document has a working set of outputs z, kept as c = y - z with the loss of each;
+Names as in solvers/structured.py. Each document has a working set of outputs z, kept as c = y - z with their losses;
 alpha >= 0 and sum over z of alpha_iz <= C_i. The derivative of the dual along alpha_iz is
 
     F_iz = Delta(y_i, z) - <w, dPhi_i(z)> = Delta(y_i, z) - <a_i, c>,      a_i = W' x_i
@@ -42,7 +42,7 @@ class Costs(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def worst_output(a, y, parent, costs, raised, off, on, drop, weak, z):
-    """Write the output that violates the margin most into `z`; gives its Delta, 0 where it is y. The rest is scratch."""
+    """Write the output that violates the margin most into `z`; gives its Delta, 0 where it is y."""
     n_nodes = len(parent)
     if costs.zero_one:
         other_output(a, y, parent, off, on, drop, weak, z)
@@ -128,7 +128,7 @@ def visit(
             work.loss[i, n], work.alpha[i, n], F[n] = delta, 0.0, worst
             n += 1
             work.count[i] = n
-        if n == 0 or x_norm2[i] == 0.0 and work.gap[i] <= 0.0:
+        if n == 0:
             continue
         for k in range(n):
             old[k] = work.alpha[i, k]

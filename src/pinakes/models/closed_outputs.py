@@ -1,6 +1,6 @@
 """What the perceptrons and `StructuredSVC` share: answers that are sets of nodes, closed upward, on a tree.
 
-A document's answer is the closed set z with the largest sum over nodes of z_v a_v, z_v = +1 inside and -1 outside, where
+The answer is the closed set z with the largest sum over nodes of z_v a_v, z_v = +1 inside and -1 outside, where
 a_v = <w_v, x>; found by dynamic programming (kernels/closed.py).
 """
 
@@ -19,6 +19,7 @@ from pinakes.errors import DocumentError, ParameterError, TaxonomyError
 from pinakes.kernels import closed
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.label_sets import read_labels
+from pinakes.models.scoring import Ranking
 from pinakes.taxonomy import Taxonomy
 
 AT_ONCE = 2**22  # scores (documents times nodes) at a time
@@ -36,6 +37,7 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
         return tags
 
     # -- answers ---------------------------------------------------------------------------------------------
@@ -88,6 +90,25 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scores = self._class_scores(values)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
+    def rank(self, X: Any, n_best: int = 5, temperature: float = 0.0) -> Ranking:
+        """Give the `n_best` best classes of each document (positions in `classes_`) and their scores, best first.
+
+        With a positive temperature also how sure each is: with one label a document the shares of a softmax of all
+        scores divided by it, with label sets a logistic function of the score divided by it.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros(len(scores)), scores])
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :n_best].astype(np.int32)
+        values = np.take_along_axis(scores, best, axis=1)
+        if temperature <= 0:
+            return Ranking(best, values, None)
+        with np.errstate(over="ignore"):
+            if self.form_ != "single":
+                return Ranking(best, values, 1.0 / (1.0 + np.exp(-values / temperature)))
+            shares = np.exp((scores - values[:, :1]) / temperature)
+            return Ranking(best, values, np.take_along_axis(shares, best, axis=1) / shares.sum(axis=1, keepdims=True))
+
     def _closed_sets(self, X: sparse.csr_array) -> npt.NDArray[np.bool_]:
         out = np.empty((X.shape[0], len(self._parent)), dtype=bool)
         size = max(1, AT_ONCE // len(self._parent))
@@ -121,8 +142,8 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             v = int(several[0])
             above = ", ".join(repr(taxonomy.ids[p]) for p in taxonomy.parents.of(v))
             raise TaxonomyError(
-                f"{type(self).__name__} needs a tree, and {taxonomy.ids[v]!r} ({len(several)} nodes in all) has several "
-                f"parents: {above}; use TaxonomySVC, which takes lattices, or keep one parent of each node"
+                f"{type(self).__name__} needs a tree, and {taxonomy.ids[v]!r} ({len(several)} nodes in all) has "
+                f"several parents: {above}; use TaxonomySVC, which takes lattices, or keep one parent of each node"
             )
         place = np.full(len(taxonomy) + 1, len(self.nodes_), dtype=np.int32)
         place[self.nodes_] = np.arange(len(self.nodes_), dtype=np.int32)
@@ -170,8 +191,8 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = writable_csr(X)
         if labels.members.shape[0] != X.shape[0]:
             raise DocumentError(
-                f"X and y must hold the same documents, got {X.shape[0]} rows and labels for {labels.members.shape[0]}: "
-                "inconsistent numbers of samples"
+                f"X and y must hold the same documents, got {X.shape[0]} rows and labels for "
+                f"{labels.members.shape[0]}: inconsistent numbers of samples"
             )
         if labels.form == "single" and len(labels.classes) < 2:
             raise ParameterError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -35,13 +34,13 @@ class LabelMatrix:
     form: Form
 
 
-def read_labels(y: Any, columns: Sequence[Any] | None = None) -> LabelMatrix:
+def read_labels(y: Any, columns: Any = None) -> LabelMatrix:
     """Read labels: one a document, a collection a document, or an indicator matrix, dense or sparse.
 
     `columns` are the labels behind the columns of an indicator matrix, 0, 1, 2, … where it is None.
     """
     if sparse.issparse(y):
-        return _read_indicator(sparse.csr_array(y), columns)
+        return _read_indicator(y.tocsr(), columns)
     if hasattr(y, "to_numpy"):  # a column or a table of a data frame
         y = y.to_numpy()
     if hasattr(y, "__array__") and not isinstance(y, np.ndarray):
@@ -108,10 +107,10 @@ def _read_lists(y: Any) -> LabelMatrix:
     return LabelMatrix(classes, members, "lists")
 
 
-def _read_indicator(Y: sparse.csr_array, columns: Sequence[Any] | None) -> LabelMatrix:
+def _read_indicator(Y: Any, columns: Any) -> LabelMatrix:
     if not np.isin(Y.data, (0, 1)).all():
         raise InputError("an indicator matrix y must hold 0 and 1 only")
-    members = Y.astype(bool)
+    members = sparse.csr_array(Y.astype(bool))
     members.eliminate_zeros()
     members.sort_indices()
     if columns is None:

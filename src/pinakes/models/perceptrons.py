@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.models import parameters
-from pinakes.models.closed_outputs import ClosedOutputModel, writable_csr
 from pinakes.models.classes import resolve_taxonomy
-from pinakes.models.label_sets import read_labels
+from pinakes.models.closed_outputs import ClosedOutputModel, writable_csr
+from pinakes.models.label_sets import LabelMatrix, read_labels
 from pinakes.solvers import perceptron as solver
 from pinakes.solvers.expansion import Expansion, KernelExpansion, LinearExpansion
 from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, scale_gamma
@@ -26,12 +27,18 @@ Report = Callable[[solver.MarginProgress], None]
 MOST_VALUES = 2**22  # kernel values at a time
 
 
+def _takes_streams(model: Any) -> bool:
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+        raise AttributeError("partial_fit of StochasticPerceptron does not go with kernel='precomputed'")
+    return True
+
+
 class _Perceptron(ClosedOutputModel):
     """What both perceptrons share."""
 
     max_iter: Any
     epsilon: float
-    average: bool
+    iterate: str
     max_seconds: float | None
     n_jobs: int | None
     random_state: Any
@@ -63,6 +70,7 @@ class _Perceptron(ClosedOutputModel):
         run = solver.PerceptronSolver(
             self._hard,
             max_iter,
+            iterate=self.iterate,
             max_seconds=seconds,
             n_threads=parameters.count_threads(self),
             seed=int(random_state.randint(2**31 - 1)),
@@ -72,10 +80,7 @@ class _Perceptron(ClosedOutputModel):
         result = run.solve(self._expansion, Y, self._parent, before)
         self._result = result
         self.n_iter_, self.stopped_, self.history_ = result.n_iter, result.stopped, result.history
-        average = bool(self.average) and result.stopped != "separated"
-        final = self._expansion.final(result.factor(average), average)
-        if average:
-            final /= max(result.n_iter, 1)
+        final = result.weights(self._expansion, self.iterate)
         if isinstance(self._expansion, LinearExpansion):
             self.weights_ = final
         else:
@@ -92,6 +97,9 @@ class _Perceptron(ClosedOutputModel):
                 stacklevel=3,
             )
         return self
+
+    def _averages(self) -> bool:
+        return parameters.check_choice(self, "iterate", ["late", "mean", "last"]) != "last"
 
     def _begin(self, Y: sparse.csr_array, max_iter: int) -> solver.PerceptronResult:
         """Start from the mean of Phi(x_i, y_i - mean y), of length 1."""
@@ -126,12 +134,12 @@ class HardPerceptron(_Perceptron):
     taxonomy : Taxonomy, path or None, default=None
         A tree, with any number of roots; labels are ids of any of its nodes. None: the labels are unrelated.
     max_iter : int, "auto" or "theorem", default="auto"
-        Most steps T; "auto": as many as there are documents, at least 1,000. "theorem": as many as Theorem 1 asks for.
+        Most steps T; "auto": as many as there are documents, at least 4,000. "theorem": as many as Theorem 1 asks for.
     epsilon : float, default=0.1
         How far the margin may be from the best, for "theorem".
-    average : bool, default=True
-        Use the mean of all iterates, as the theorem does, not the last one. Where all documents have been separated,
-        the last one is used in any case.
+    iterate : {"late", "mean", "last"}, default="mean"
+        What to use in the end: the mean of all w_t, as the theorem does; a mean in which w_t has the weight t; or the
+        last one. Where all documents have been separated, the last one is used in any case.
     max_seconds : float or None, default=None
         Stop learning after about so long, with what there is; None: no limit.
     n_jobs : int or None, default=None
@@ -180,7 +188,7 @@ class HardPerceptron(_Perceptron):
         *,
         max_iter: Any = "auto",
         epsilon: float = 0.1,
-        average: bool = True,
+        iterate: str = "mean",
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -188,7 +196,7 @@ class HardPerceptron(_Perceptron):
         self.taxonomy = taxonomy
         self.max_iter = max_iter
         self.epsilon = epsilon
-        self.average = average
+        self.iterate = iterate
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -201,7 +209,7 @@ class HardPerceptron(_Perceptron):
         """
         X, _, Y = self._fit_labels(X, y, classes)
         self._kernel = None
-        self._expansion: Expansion = LinearExpansion(X.shape[1], len(self.nodes_), bool(self.average))
+        self._expansion: Expansion = LinearExpansion(X.shape[1], len(self.nodes_), self._averages())
         self._expansion.take(X)
         self._learn(X, Y, {}, None, report)
         del self._expansion
@@ -230,7 +238,7 @@ class StochasticPerceptron(_Perceptron):
     coef0 : float, default=0.0
         Of "poly".
     max_iter : int, "auto" or "theorem", default="auto"
-        Steps T; "auto": four times as many as there are documents, at least 1,000. "theorem": as many as Theorem 2 asks
+        Steps T; "auto": four times as many as there are documents, at least 4,000. "theorem": as many as Theorem 2 asks
         for, which is far more than documents of texts need.
     epsilon : float, default=0.1
         How far the margin may be from the best, for "theorem".
@@ -245,8 +253,9 @@ class StochasticPerceptron(_Perceptron):
     start : {"zero", "mean"}, default="zero"
         Where to start: at w = 0, or at the mean of Phi(x_i, y_i) over documents, centred. With a kernel that is not
         linear, "mean" makes every document a support document.
-    average : bool, default=False
-        Use the mean of all iterates, as the theorem does, not the last one.
+    iterate : {"late", "mean", "last"}, default="late"
+        What to use in the end: a mean of all w_t in which w_t has the weight t; the plain mean, as the theorem does; or
+        the last one, as the paper's experiments do.
     cache_size : float, default=200
         MB for rows of the kernel matrix; not used by a linear kernel.
     max_seconds : float or None, default=None
@@ -311,7 +320,7 @@ class StochasticPerceptron(_Perceptron):
         eta_scale: float = 1.0,
         n_subsets: Any = "auto",
         start: str = "zero",
-        average: bool = False,
+        iterate: str = "late",
         cache_size: float = 200,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
@@ -328,7 +337,7 @@ class StochasticPerceptron(_Perceptron):
         self.eta_scale = eta_scale
         self.n_subsets = n_subsets
         self.start = start
-        self.average = average
+        self.iterate = iterate
         self.cache_size = cache_size
         self.max_seconds = max_seconds
         self.n_jobs = n_jobs
@@ -350,19 +359,16 @@ class StochasticPerceptron(_Perceptron):
         self._take(X)
         return self._run(X, Y, None, report)
 
+    @available_if(_takes_streams)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> StochasticPerceptron:
         """Go on learning from more documents, starting from the weights there are.
 
-        The first call fixes what answers are made of: the labels in `classes`, all nodes of the taxonomy without it, and
-        without a taxonomy the labels of these documents. Each call makes as many steps as `max_iter` says for it.
+        The first call fixes what answers are made of: the labels in `classes`; without it all nodes of the taxonomy,
+        and without a taxonomy the labels of these documents. Each call makes as many steps as `max_iter` says for it.
         """
         if not hasattr(self, "_expansion"):
             return self._first(X, y, classes)
-        if self.kernel == "precomputed":
-            raise ParameterError("partial_fit of StochasticPerceptron does not go with kernel='precomputed'")
-        X = writable_csr(
-            validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        )
+        X = writable_csr(validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False))
         labels = read_labels(y, self.classes_ if self.form_ == "indicator" else None)
         if labels.members.shape[0] != X.shape[0]:
             raise DocumentError(f"X and y must hold the same documents, got {X.shape[0]} and {labels.members.shape[0]}")
@@ -373,13 +379,8 @@ class StochasticPerceptron(_Perceptron):
                 f"partial_fit met the label {unknown[0]!r}, which the first call did not name in `classes`; name all "
                 "labels there"
             )
-        columns = np.array([place[str(k)] for k in labels.classes], dtype=np.int32)
-        spread = sparse.csr_array(
-            (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), len(self.classes_))
-        )
-        Y = self._close(sparse.csr_array(labels.members.astype(np.float64) @ spread))
         self._take(X)
-        return self._run(X, Y, self._result, None)
+        return self._run(X, self._close(_renumbered(labels, self.classes_)), self._result, None)
 
     # -- what fit and partial_fit share ----------------------------------------------------------------------
 
@@ -395,20 +396,18 @@ class StochasticPerceptron(_Perceptron):
             known = np.unique(classes if classes is not None else labels.classes if taxonomy is None else taxonomy.ids)
         self._set_outputs(taxonomy or resolve_taxonomy(None, known), known, labels.form, None)
         place = {str(k): c for c, k in enumerate(known)}
-        columns = np.array([place.get(str(k), -1) for k in labels.classes], dtype=np.int32)
-        if (columns < 0).any():
-            missing = str(labels.classes[int(np.argmin(columns))])
-            raise ParameterError(f"partial_fit met the label {missing!r}, which `classes` does not name")
-        spread = sparse.csr_array(
-            (np.ones(len(columns)), (np.arange(len(columns)), columns)), shape=(len(columns), len(known))
-        )
-        Y = self._close(sparse.csr_array(labels.members.astype(np.float64) @ spread))
+        missing = [str(k) for k in labels.classes if str(k) not in place]
+        if missing:
+            raise ParameterError(f"partial_fit met the label {missing[0]!r}, which `classes` does not name")
+        Y = self._close(_renumbered(labels, known))
         self._note_ancestors(labels.members, Y)
         self._make_expansion(X, dense)
         self._take(X)
         return self._run(X, Y, None, None)
 
-    def _run(self, X: sparse.csr_array, Y: sparse.csr_array, before: Any, report: Report | None) -> StochasticPerceptron:
+    def _run(
+        self, X: sparse.csr_array, Y: sparse.csr_array, before: Any, report: Report | None
+    ) -> StochasticPerceptron:
         settings: dict[str, Any] = {
             "start": parameters.check_choice(self, "start", ["zero", "mean"]),
             "eta_scale": parameters.check_number(self, "eta_scale", above=0),
@@ -431,17 +430,18 @@ class StochasticPerceptron(_Perceptron):
 
     def _take(self, X: sparse.csr_array) -> None:
         precomputed = self._kernel is not None and self._kernel.kind == "precomputed"
-        self._expansion.take(X.toarray() if precomputed else X)
+        documents: Any = X.toarray() if precomputed else X
+        self._expansion.take(documents)
 
     def _make_expansion(self, X: sparse.csr_array, dense: bool) -> None:
         for name in ("weights_", "support_", "support_vectors_", "support_coef_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._kernel = self._make_kernel(X, dense)
         if self._kernel is None:
-            self._expansion: Expansion = LinearExpansion(X.shape[1], len(self.nodes_), bool(self.average))
+            self._expansion: Expansion = LinearExpansion(X.shape[1], len(self.nodes_), self._averages())
         else:
             cache_size = parameters.check_number(self, "cache_size", above=0)
-            self._expansion = KernelExpansion(self._kernel, len(self.nodes_), bool(self.average), cache_size)
+            self._expansion = KernelExpansion(self._kernel, len(self.nodes_), self._averages(), cache_size)
 
     def _make_kernel(self, X: sparse.csr_array, dense: bool) -> DocumentKernel | None:
         if callable(self.kernel):
@@ -468,3 +468,13 @@ class StochasticPerceptron(_Perceptron):
             gamma = parameters.check_number(self, "gamma", above=0)
         degree = parameters.check_integer(self, "degree", least=1)
         return DocumentKernel(self.kernel, degree, gamma, parameters.check_number(self, "coef0", least=0))
+
+
+def _renumbered(labels: LabelMatrix, classes: npt.NDArray[Any]) -> sparse.csr_array:
+    """Give the members with the columns of `classes`, which has all of their labels."""
+    place = {str(k): c for c, k in enumerate(classes)}
+    columns = np.array([place[str(k)] for k in labels.classes], dtype=np.int32)
+    shape = (labels.members.shape[0], len(classes))
+    return sparse.csr_array(
+        (labels.members.data.astype(np.float64), columns[labels.members.indices], labels.members.indptr), shape=shape
+    )

@@ -56,7 +56,7 @@ class LinearExpansion:
             kernels.add_steps(X.indptr, X.indices, X.data, documents, steps, gone, self.late)
 
     def begin(self, coefficients: Floats) -> float:
-        """Start from sum of x_i (x) coefficients_i, scaled to length 1; gives the scale."""
+        """Start from the sum of x_i (x) coefficients_i, scaled to length 1; gives the scale, 0 where it is nothing."""
         W = self.X.T @ coefficients
         length = float(np.linalg.norm(W))
         if length > 0:

@@ -4,7 +4,7 @@ The problem, over outputs z that are sign vectors closed upward (kernels/closed.
 
     max over |w| <= 1 of  min over i, z != y_i of  <w, dPhi_i(z)>
 
-Each of T iterations finds v_t(i) = min over z != y_i of <w_t, dPhi_i(z)> for all documents, picks one, and makes a step:
+Each of T iterations finds v_t(i) = min over z != y_i of <w_t, dPhi_i(z)> for all documents, picks one, makes a step:
 
     wbar_{t+1} = wbar_t + dPhi_{i_t}(z_{i_t}) / sqrt(T),      w_t = wbar_t / max(1, |wbar_t|)
 
@@ -15,8 +15,8 @@ matrix, with a linear kernel too (Algorithm 3, of which Algorithm 2 is this case
 and one dynamic programme a document; |wbar_t|^2 is the paper's alpha_t. Steps are counted with weight 1 here: what is
 kept is sqrt(T) wbar, and beta_t = max(sqrt(T), |sqrt(T) wbar|).
 
-The average of all w_t follows without keeping them: step r is in every later one, so its weight in the average is what
-is left of the sum of 1 / (T beta_t) after r.
+The mean of all w_t follows without keeping them: step r is in every later one, so its weight in the mean is what is
+left of the sum of 1 / (T beta_t) after r. The "late" mean gives w_t the weight t: it forgets how the run began.
 
 Two accelerations (section 3.6): the documents are cut into subsets, and runs on them follow one another, each starting
 from the weights the last one left, all of them several times over if there are steps for it; and the documents of an
@@ -49,7 +49,7 @@ MOST_STEPS = 2**22  # entries of steps kept at once
 THREADS_ABOVE = 400_000  # documents times nodes from which a second thread pays
 SUBSET = 512  # documents of a subset, if not said otherwise
 PASSES = 4  # steps for each document, if not said otherwise
-FEWEST_STEPS = 1000
+FEWEST_STEPS = 4000
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class MarginProgress:
 
 @dataclass(frozen=True)
 class PerceptronResult:
-    """Where a run ended: T |wbar|^2, the sum of 1 / beta_t, and how it went."""
+    """Where a run ended: T |wbar|^2, the sum of 1 / beta_t (of t / beta_t for the late mean), and how it went."""
 
     norm2: float
     n_iter: int
@@ -72,11 +72,13 @@ class PerceptronResult:
     history: tuple[MarginProgress, ...]
     stopped: Stop
 
-    def factor(self, average: bool) -> float:
-        """Give what the sum of steps is multiplied with: to w_T, or to the first term of the average."""
-        if average and self.stopped != "separated":
-            return self.gone
-        return 1.0 / max(math.sqrt(max(self.n_iter, 1)), math.sqrt(max(self.norm2, 0.0)), 1e-300)
+    def weights(self, expansion: Expansion, iterate: str) -> npt.NDArray[Any]:
+        """Give w_T, or the mean of all w_t; where all documents have been separated, w_t as it is."""
+        if iterate == "last" or self.stopped == "separated":
+            length = max(math.sqrt(max(self.n_iter, 1)), math.sqrt(max(self.norm2, 0.0)))
+            return expansion.final(1.0 / length, average=False)
+        T = max(self.n_iter, 1)
+        return expansion.final(self.gone, average=True) / (0.5 * T * (T + 1) if iterate == "late" else T)
 
 
 def theorem_steps(hard: bool, epsilon: float, R: float, n_samples: int) -> int:
@@ -106,6 +108,8 @@ class PerceptronSolver:
         The paper's constant c.
     n_subsets : int
         Runs follow one another on so many subsets.
+    iterate : {"late", "mean", "last"}
+        Which iterates are wanted in the end.
     max_seconds : float
         Stop after so long, with what there is.
     n_threads : int
@@ -123,6 +127,7 @@ class PerceptronSolver:
         eta: float | None = None,
         eta_scale: float = 1.0,
         n_subsets: int = 1,
+        iterate: str = "last",
         max_seconds: float = math.inf,
         n_threads: int = 1,
         seed: int = 0,
@@ -130,7 +135,7 @@ class PerceptronSolver:
     ) -> None:
         self.hard, self.max_iter, self.eta, self.eta_scale = hard, max_iter, eta, eta_scale
         self.n_subsets, self.max_seconds, self.n_threads = n_subsets, max_seconds, n_threads
-        self.seed, self.report = seed, report
+        self.seed, self.report, self.iterate = seed, report, iterate
 
     def solve(
         self,
@@ -170,7 +175,7 @@ class PerceptronSolver:
         return PerceptronResult(state.norm2, state.n_iter, state.gone, tuple(history), stopped)
 
     def _visits(self, n_samples: int, rng: np.random.Generator) -> Iterator[tuple[Ints, int]]:
-        """Give subsets and the steps to make on each: every document is in one of a pass; T / n passes, at least one."""
+        """Give subsets and the steps to make on each: each document is in one of a pass; T / n passes, at least one."""
         if self.n_subsets == 1:
             yield np.arange(n_samples), self.max_iter
             return
@@ -217,7 +222,8 @@ class _State:
                 made = kernels.run_linear(run, *rows.arrays, *settings, *record.arrays)
             else:
                 made = self._run(run, rows, settings, record)
-            gone = self.gone + np.cumsum(1.0 / record.betas[:made])
+            late = self.n_iter + 1.0 + np.arange(made) if self.solver.iterate == "late" else 1.0
+            gone = self.gone + np.cumsum(late / record.betas[:made])
             self.expansion.add(part[record.picked[:made]], record.steps[:made], gone)
             self.gone = float(gone[-1]) if made else self.gone
             self.norm2 = float(run.totals[kernels.NORM2])

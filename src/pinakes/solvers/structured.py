@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 MOST_FIRST = 8  # outputs that a working set has room for, at first
 QUIET_SHARE = 0.1  # a document is quiet when its gap is below this share of the average one that is aimed at
-QP_SHARE = 0.1  # psi of a document after its step, as a share of `tol`
+QP_SHARE = 0.1  # a document's QP is solved to this share of the gap that is aimed at
 SCAN_EVERY = 10  # sweeps after which the gap is measured anyway
 
 
@@ -175,7 +175,7 @@ class _State:
         X, Y = self.X, self.Y
         done: int = kernels.visit(
             X.indptr, X.indices, X.data, self.x_norm2, Y.indptr, Y.indices, self.C, order, self.parent, self.costs,
-            self.W, self.work, step, now, quiet, QP_SHARE * min(self.tol, 0.01),
+            self.W, self.work, step, now, quiet, QP_SHARE * self.tol * self.p_obj / self.C.sum(),
         )  # fmt: skip
         return done
 
