@@ -28,6 +28,12 @@ EXPERIMENTS = {
     "2004-figure3": Entry("pinakes.reproduce.figure3_2004:Figure3", "2004, Figure 3: performance over C"),
     "2004-figure4": Entry("pinakes.reproduce.figure4_2004:Figure4", "2004, Figure 4: the course of the optimisation"),
     "2004-speedup": Entry("pinakes.reproduce.speedup_2004:Speedup", "2004, section 6.4: what active sets save"),
+    "2013-table1": Entry("pinakes.reproduce.table1_2013:Table1", "2013, Table 1: the data sets"),
+    "2013-tables23": Entry(
+        "pinakes.reproduce.tables23_2013:Tables23", "2013, Tables 2 and 3: accuracy and training time"
+    ),
+    "2013-table4": Entry("pinakes.reproduce.table4_2013:Table4", "2013, Table 4: kernels"),
+    "2013-curves": Entry("pinakes.reproduce.figure_2013:Curves", "2013: F1 and margin over iterations"),
 }
 
 
