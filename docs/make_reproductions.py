@@ -18,8 +18,8 @@ PAGE = HERE / "reproductions.md"
 KEPT = HERE / "reproduce"
 HEAD = """# Results of the reproductions
 
-Made from the files in `docs/reproduce` by `docs/make_reproductions.py`; do not edit by hand. How to run these experiments,
-and what is written, is told in [Reproduce the papers](reproduce.md).
+Made from the files in `docs/reproduce` by `docs/make_reproductions.py`; do not edit by hand. How to run these
+experiments, and what is written, is told in [Reproduce the papers](reproduce.md).
 """
 
 

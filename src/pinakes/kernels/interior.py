@@ -14,7 +14,6 @@ from numba import njit
 MOST_STEPS = 60
 CENTRE = 0.1  # each step aims at so much of mu
 KEEP = 0.99  # and goes so far towards the nearest wall
-ZERO = 1e-7  # a share of C below which a weight is none
 
 
 @njit(cache=True, nogil=True)
@@ -29,7 +28,7 @@ def solve_interior(Q, F, beta, C):
     for _ in range(MOST_STEPS):
         residual = Q @ b - g - z + u
         mu = ((b * z).sum() + s * u) / (m + 1)
-        if mu <= 1e-10 * scale * C and np.abs(residual).max() <= 1e-9 * scale:
+        if mu <= 1e-12 * scale * C and np.abs(residual).max() <= 1e-9 * scale:
             break
         aim = CENTRE * mu
         # (Q + z / b + 11' u / s) db = -residual + (aim / b - z) - (aim / s - u)
@@ -48,10 +47,10 @@ def solve_interior(Q, F, beta, C):
         z += far * dz
         u += far * du
     total = 0.0
-    for k in range(m):
-        beta[k] = b[k] if b[k] > ZERO * C else 0.0
+    for k in range(m):  # of b and z one is nothing
+        beta[k] = b[k] if b[k] * scale > z[k] * C else 0.0
         total += beta[k]
-    if s <= ZERO * C and total > 0:  # nothing is left over: exactly
+    if s * scale <= u * C and total > 0:  # nothing is left over: exactly
         for k in range(m):
             beta[k] *= C / total
 

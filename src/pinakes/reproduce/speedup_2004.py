@@ -37,6 +37,7 @@ class Speedup(Experiment):
     title = "2004, section 6.4: what active sets save"
     paper = "Cai and Hofmann 2004, section 6.4 (42,200 s without active sets, 2,200 s with them)"
     alone = True
+    version = 2
 
     def constants(self, settings: Settings) -> dict[str, Any]:
         return describe_patents(settings) | {"section": "D", "C": 1.0, "tol": 0.1}
