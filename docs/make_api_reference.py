@@ -36,7 +36,16 @@ SAID = {  # what has no docstring of its own
     "pinakes.metrics.METRICS": "All metrics by name, each a `Metric`.",
     "pinakes.datasets.DESCRIPTIONS": "Descriptions of things that are in no dictionary, for trying a model on.",
 }
-WITH_MEMBERS = ("Taxonomy", "TaxonomySVC", "Classifier", "Corpus", "TextFeatures")
+WITH_MEMBERS = (
+    "Taxonomy",
+    "TaxonomySVC",
+    "HardPerceptron",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "Classifier",
+    "Corpus",
+    "TextFeatures",
+)
 
 
 def first_line(thing: Any) -> str:

@@ -34,14 +34,24 @@ DESIGNED = {
     "metrics",
     "save",
 }
-PRESENT = {"Taxonomy", "TaxonomySVC", "datasets", "load", "metrics", "save"}
+PRESENT = {
+    "HardPerceptron",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "Taxonomy",
+    "TaxonomySVC",
+    "datasets",
+    "load",
+    "metrics",
+    "save",
+}
 
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
-    from pinakes.models import TaxonomySVC
+    from pinakes.models import HardPerceptron, StochasticPerceptron, StructuredSVC, TaxonomySVC
 
-    return [TaxonomySVC, TextFeatures]
+    return [HardPerceptron, StochasticPerceptron, StructuredSVC, TaxonomySVC, TextFeatures]
 
 
 def test_public_names():

@@ -100,6 +100,29 @@ def test_the_norm_identity_holds_along_the_run(hard):
         assert tracked == pytest.approx(actual, rel=1e-9)
 
 
+@pytest.mark.kernel
+def test_three_steps_by_hand():
+    """Algorithm 1 on two documents and two nodes, written out: u stays out of it, and z is the best other set."""
+    taxonomy = Taxonomy.from_edges([("", "p"), ("p", "c")])
+    m = HardPerceptron(taxonomy, max_iter=3, iterate="last").fit([[1.0, 0.0], [0.0, 1.0]], [["c"], ["p"]])
+    # t = 1: all scores are 0, documents tie, the first is taken; of the sets that tie, z = {}: c_1 = (2, 2) x_1
+    # t = 2: document 2 has margin 0; its best other set is {}: c_2 = (2, 0) x_2
+    # t = 3: document 1 has margin 4 (to {p}); document 2: a = (2, 0), {p, c} ties with {p}: margin 0, c_3 = (0, -2) x_2
+    W = np.array([[2.0, 2.0], [2.0, -2.0]])
+    np.testing.assert_allclose(m.weights_, W / np.linalg.norm(W))
+    assert (m.n_iter_, m.stopped_) == (3, "max_iter")
+
+
+@pytest.mark.kernel
+def test_a_short_run_of_each():
+    X, Y, parent, _ = separable(3, n_nodes=4, n=70, d=5)
+    taxonomy = taxonomy_of(parent)
+    for settings in ({}, {"kernel": "rbf", "gamma": 1.0}, {"n_subsets": 3, "iterate": "mean"}):
+        m = StochasticPerceptron(taxonomy, max_iter=30, eta=0.5, **settings).fit(X, lists(Y))
+        assert m.n_iter_ == 30
+        assert len(m.predict(X)) == 70
+
+
 @pytest.mark.parametrize("loss", ["tree", "hamming", "zero-one", "costs"])
 def test_structured_svc_against_a_qp_over_all_closed_outputs(loss):
     for seed in range(4):

@@ -107,7 +107,10 @@ class Steps:
 
 
 class GapBar:
-    """Reports a solver's progress, as its `Progress` tells it: how far the gap has come down, on a logarithmic scale, and the time that is left."""
+    """Reports a solver's progress: how far the gap has come down, on a logarithmic scale, and the time that is left.
+
+    A perceptron has no gap: of it only the steps are shown.
+    """
 
     def __init__(self, steps: Steps, tol: float, n_documents: int) -> None:
         self.steps, self.tol, self.n_documents = steps, tol, n_documents

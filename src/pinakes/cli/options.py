@@ -35,9 +35,8 @@ FLAGS = {
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
-_SETTING = re.compile(
-    r"`(\w+)` of (?:TaxonomySVC|StochasticPerceptron|TextFeatures|read_documents)\b|the option `(\w+)`|`(ngrams|format)`"
-)
+_OWNERS = "TaxonomySVC|StochasticPerceptron|TextFeatures|read_documents"
+_SETTING = re.compile(rf"`(\w+)` of (?:{_OWNERS})\b|the option `(\w+)`|`(ngrams|format)`")
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
 

@@ -76,7 +76,7 @@ class Classifier:
         *,
         report: Callable[[Any], None] | None = None,
     ) -> Classifier:
-        """Learn features, weights and temperature from texts (or vectors) and one label, or one list of labels, each."""
+        """Learn features, weights and temperature from texts (or vectors) and a label, or a list of labels, each."""
         X = as_csr(documents) if self.features is None else self.features.fit_transform(documents)
         single = all(isinstance(label, str | int | np.generic) for label in y)
         labels: Any = np.asarray(y) if single else y

@@ -82,7 +82,7 @@ def _subtree(settings: Settings, name: str, seed: int) -> Task:
     inside = {whole.ids[v] for v in whole.descendants.of(whole.index(name))}
     edges = [(whole.ids[p], whole.ids[c]) for p, c in whole.edges() if whole.ids[c] in inside - {name}]
     taxonomy = Taxonomy.from_edges([("", name), *edges])
-    parts = []
+    parts: list[Any] = []
     for part in (corpus.train, corpus.test):
         rows = [i for i, labels in enumerate(part.labels) if name in labels]
         assert part.X is not None

@@ -74,7 +74,7 @@ class Curves(Experiment):
         figure = Figure("f1", "F1 and margin over iterations", lambda canvas: _draw(canvas, results))
         best = max(results, key=lambda r: float(r.measures["F1"]))
         findings = [
-            f"F1 is {best.measures['F1']:.3f} at best, after {best.cell['steps']:,} iterations of {best.cell['system']}."
+            f"F1 is {best.measures['F1']:.3f} at best, after {best.cell['steps']:,} steps of {best.cell['system']}."
         ]
         return Report([Table("F1 and margin over iterations", columns, rows, note=note)], [figure], findings)
 

@@ -4,8 +4,8 @@ data       as in Table 2
 systems    KSP with a linear, a polynomial and a Gaussian kernel: StochasticPerceptron, subsets with hot start
 measures   P, R and F1 over all pairs (document, node); the share of documents that carry weight
 
-The paper chose a, d and gamma by cross-validation and does not say what came out. Here the polynomial is (<x, x'> + 1)^2
-and the Gaussian exp(-|x - x'|^2 / 2), for documents of length 1. Kernel values are formed document by document, so the
+The paper chose a, d and gamma by cross-validation and does not say which. Here the polynomial is (<x, x'> + 1)^2,
+the Gaussian exp(-|x - x'|^2 / 2), for documents of length 1. Kernel values are formed document by document, so the
 larger sets are cut: at most 4,000 training documents, for all three kernels alike.
 """
 
