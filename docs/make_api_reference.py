@@ -37,7 +37,18 @@ SAID = {  # what has no docstring of its own
     "pinakes.metrics.METRICS": "All metrics by name, each a `Metric`.",
     "pinakes.datasets.DESCRIPTIONS": "Descriptions of things that are in no dictionary, for trying a model on.",
 }
-WITH_MEMBERS = ("Taxonomy", "TaxonomySVC", "HLSI", "HierarchyRidge", "Classifier", "Corpus", "TextFeatures")
+WITH_MEMBERS = (
+    "Taxonomy",
+    "TaxonomySVC",
+    "HardPerceptron",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "HLSI",
+    "HierarchyRidge",
+    "Classifier",
+    "Corpus",
+    "TextFeatures",
+)
 
 
 def first_line(thing: Any) -> str:

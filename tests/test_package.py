@@ -35,15 +35,29 @@ DESIGNED = {
     "metrics",
     "save",
 }
-PRESENT = {"HLSI", "HierarchyRidge", "Taxonomy", "TaxonomySVC", "TaxonomySVCCV", "datasets", "load", "metrics", "save"}
+PRESENT = {
+    "HLSI",
+    "HardPerceptron",
+    "HierarchyRidge",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "Taxonomy",
+    "TaxonomySVC",
+    "TaxonomySVCCV",
+    "datasets",
+    "load",
+    "metrics",
+    "save",
+}
 
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
-    from pinakes.models import HLSI, HierarchyRidge, TaxonomySVC
+    from pinakes.models import HLSI, HardPerceptron, HierarchyRidge, StochasticPerceptron, StructuredSVC, TaxonomySVC
     from pinakes.selection import TaxonomySVCCV
 
-    return [TaxonomySVC, TaxonomySVCCV, HLSI, HierarchyRidge, TextFeatures]
+    svms = [TaxonomySVC, TaxonomySVCCV, StructuredSVC]
+    return [*svms, HardPerceptron, StochasticPerceptron, HLSI, HierarchyRidge, TextFeatures]
 
 
 def test_public_names():

@@ -11,6 +11,9 @@ __version__ = "0.1.0.dev0"
 _LAZY = {
     "HLSI": "pinakes.models",
     "HierarchyRidge": "pinakes.models",
+    "HardPerceptron": "pinakes.models",
+    "StochasticPerceptron": "pinakes.models",
+    "StructuredSVC": "pinakes.models",
     "Taxonomy": "pinakes.taxonomy",
     "TaxonomySVC": "pinakes.models",
     "TaxonomySVCCV": "pinakes.selection",
@@ -22,7 +25,10 @@ _LAZY = {
 
 __all__ = [
     "HLSI",
+    "HardPerceptron",
     "HierarchyRidge",
+    "StochasticPerceptron",
+    "StructuredSVC",
     "Taxonomy",
     "TaxonomySVC",
     "TaxonomySVCCV",

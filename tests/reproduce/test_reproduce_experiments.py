@@ -25,11 +25,14 @@ from pinakes.reproduce.comparison import (
     p_value,
     summarise,
 )
+from pinakes.reproduce.corpora_2013 import load_task
 from pinakes.reproduce.experiment import Result, Results, Settings
 from pinakes.reproduce.patents import choose_C, load_patents, make_split, sample_categories, take_section
 from pinakes.reproduce.runner import run
+from pinakes.reproduce.table1_2013 import PAPER as PAPER_2013
 
 ON_PATENTS = ["2003-table1", "2004-tables23", "2004-figure3", "2004-figure4", "2004-speedup"]
+ON_NEWS_AND_RCV1 = ["2013-table1", "2013-tables23", "2013-table4", "2013-curves"]
 WORDS = ["loom", "warp", "weft", "shuttle", "yarn", "spindle", "dye", "felt"]
 WORDS += ["rope", "knit", "wall", "door", "road", "lock", "well", "bolt"]
 
@@ -89,6 +92,21 @@ def test_on_a_tiny_collection(name: str, tiny: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ON_PATENTS)
 def test_on_the_public_corpora(name: str, corpora: Path, tmp_path: Path) -> None:
     check(name, corpora, tmp_path)
+
+
+@pytest.mark.corpus
+@pytest.mark.parametrize("name", ON_NEWS_AND_RCV1)
+def test_2013_on_the_public_corpora(name: str, corpora: Path, tmp_path: Path) -> None:
+    check(name, corpora, tmp_path)
+
+
+@pytest.mark.corpus
+def test_subtrees_have_the_papers_labels(corpora: Path) -> None:
+    for name, (_, _, _, n_labels, depth) in PAPER_2013.items():
+        task = load_task(Settings(corpora, quick=True), name, 0)
+        assert len(task.taxonomy) == n_labels
+        assert task.taxonomy.depth - (task.top is not None) == depth
+        assert all(task.top is None or task.top in few for few in task.labels)
 
 
 def test_sections_and_samples(tiny: Path) -> None:

@@ -7,15 +7,12 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
 from pinakes.cli.options import as_options
 from pinakes.errors import PinakesWarning
-
-if TYPE_CHECKING:
-    from pinakes.solvers.ascent import Progress
 
 
 def say(message: str) -> None:
@@ -110,17 +107,24 @@ class Steps:
 
 
 class GapBar:
-    """Reports a solver's progress: how far the gap has come down, on a logarithmic scale, and the time that is left."""
+    """Reports a solver's progress: how far the gap has come down, on a logarithmic scale, and the time that is left.
+
+    A perceptron has no gap: of it only the steps are shown.
+    """
 
     def __init__(self, steps: Steps, tol: float, n_documents: int) -> None:
         self.steps, self.tol, self.n_documents = steps, tol, n_documents
 
-    def __call__(self, progress: Progress) -> None:
-        gap = max(progress.gap, 1e-300)
+    def __call__(self, progress: Any) -> None:
+        gap = getattr(progress, "gap", None)
+        if gap is None:  # a perceptron
+            self.steps.update(f"{self.n_documents:,} documents, {progress.n_iter:,} steps")
+            return
+        gap = max(gap, 1e-300)
         done = min(1.0, math.log(gap) / math.log(self.tol)) if gap < 1 and self.tol < 1 else 0.0
         left = f", {progress.seconds * (1 - done) / done:.0f} s left" if 0 < done < 1 else ""
         self.steps.update(
-            f"{self.n_documents:,} documents, objective {progress.p_obj:.4g}, gap {progress.gap:.2%}{left}",
+            f"{self.n_documents:,} documents, objective {progress.p_obj:.4g}, gap {gap:.2%}{left}",
             done,
         )
 

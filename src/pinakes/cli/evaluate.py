@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2000  # documents scored on all categories at a time
 WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
+SETS_WITH_INTERVAL = ("set_loss",)
 
 
 @click.command(
@@ -32,7 +33,8 @@ WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
     type=click.Choice(["error", "first", "nearest"]),
     default="error",
     show_default=True,
-    help="A document with several labels: refuse it, test against the first, or against the one nearest to the answer.",
+    help="A document with several labels, for a model of one label: refuse it, test against the first, or against the "
+    "one nearest to the answer.",
 )
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["json", "table"])
@@ -40,7 +42,8 @@ WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
 def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, output: str, **options: Any) -> None:
     """Measure a model on labelled documents.
 
-    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals for the main ones.
+    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals for the main ones. A
+    model that was trained on label sets is measured on sets.
     """
     check_inputs(*docs)
     docs_options = reading(options)
@@ -53,7 +56,7 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
         width = None if classifier.features else classifier.model.n_features_in_
         corpus = read_corpus(docs, docs_options, steps, n_features=width)
         corpus = check_labels(corpus, classifier.model.taxonomy_, docs_options["on_error"])
-        if several != "nearest":
+        if several != "nearest" and not classifier.has_sets:
             corpus.labels = [
                 (label,) for label in corpus.single_labels(several="first" if several == "first" else "error")
             ]
@@ -98,25 +101,29 @@ def measure(classifier: Classifier, corpus: Corpus, steps: Steps) -> dict[str, A
     classes = [str(k) for k in model.classes_]
     rankings = [name for name, metric in metrics.METRICS.items() if metric.needs == "scores"]
     per_document: dict[str, list[Any]] = {name: [] for name in rankings}
-    answers: list[str] = []
+    answers: list[Any] = []
     X = classifier.vectors(corpus)
     for start in range(0, len(corpus), AT_ONCE):
         scores = model.decision_function(X[start : start + AT_ONCE])
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros_like(scores), scores])
         true = corpus.labels[start : start + AT_ONCE]
-        answers += [classes[k] for k in scores.argmax(axis=1)]
+        if classifier.has_sets:
+            answers += [[str(k) for k in few] for few in classifier.label_sets(X[start : start + AT_ONCE])]
+        else:
+            answers += [classes[k] for k in scores.argmax(axis=1)]
         for name in rankings:
             per_document[name].append(metrics.METRICS[name](true, scores, taxonomy, classes, per_document=True))
         steps.update(f"{min(start + AT_ONCE, len(corpus)):,} documents", (start + AT_ONCE) / len(corpus))
     values: dict[str, Any] = {"n_documents": len(corpus)}
     known = set(classes)
     values["unseen_labels"] = sum(known.isdisjoint(labels) for labels in corpus.labels)
-    values |= metrics.evaluate_labels(corpus.labels, answers, taxonomy)
+    evaluate = metrics.evaluate_sets if classifier.has_sets else metrics.evaluate_labels
+    values |= evaluate(corpus.labels, answers, taxonomy)
     values |= {name: float(np.concatenate(parts).mean()) for name, parts in per_document.items()}
-    nearest = metrics.nearest_true(corpus.labels, answers, taxonomy)
+    nearest = corpus.labels if classifier.has_sets else metrics.nearest_true(corpus.labels, answers, taxonomy)
     values["intervals"] = {}
-    for name in WITH_INTERVAL:
+    for name in SETS_WITH_INTERVAL if classifier.has_sets else WITH_INTERVAL:
         each = metrics.METRICS[name](nearest, answers, taxonomy, per_document=True)
         interval = metrics.bootstrap_interval(each)
         values["intervals"][name] = [interval.low, interval.high]

@@ -12,6 +12,13 @@ import click
 from pinakes.cli.console import write_table
 from pinakes.cli.options import Verb, example, output_format
 
+TRAINING = {
+    "primal_objective": "primal_objective_",
+    "dual_objective": "dual_objective_",
+    "gap": "gap_",
+    "rounds": "n_iter_",
+}
+
 
 @click.command("info", cls=Verb, epilog=example("pinakes info model.pinakes --format table"))
 @click.argument("model", metavar="MODEL")
@@ -60,13 +67,14 @@ def describe(classifier: Any, path: str) -> dict[str, Any]:
             "columns": model.n_features_in_,
             **({} if classifier.features is None else classifier.features.to_state()[0]),
         },
-        "weights": int(model.weights_.nnz),
+        "weights": int(model.weights_.nnz) if hasattr(model.weights_, "nnz") else int((model.weights_ != 0).sum()),
         "temperature": classifier.temperature,
         "training": {
-            "primal_objective": model.primal_objective_,
-            "dual_objective": model.dual_objective_,
-            "gap": model.gap_,
-            "rounds": model.n_iter_,
+            **{
+                name: getattr(model, place)
+                for name, place in TRAINING.items()
+                if hasattr(model, place)  # a perceptron has no objective
+            },
             **classifier.summary,
         },
     }

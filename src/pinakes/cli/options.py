@@ -37,10 +37,8 @@ FLAGS = {
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
-_SETTING = re.compile(
-    r"`(\w+)` of (?:TaxonomySVC|TaxonomySVCCV|HLSI|TextFeatures|read_documents)\b"
-    r"|the option `(\w+)`|`(ngrams|format)`"
-)
+_OWNERS = "TaxonomySVC|TaxonomySVCCV|StochasticPerceptron|HLSI|TextFeatures|read_documents"
+_SETTING = re.compile(rf"`(\w+)` of (?:{_OWNERS})\b|the option `(\w+)`|`(ngrams|format)`")
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
 
@@ -160,10 +158,16 @@ def output_format(choices: list[str]) -> Callable[[Command], Command]:
     )
 
 
+def given(name: str) -> bool:
+    """Say whether an option of the running command, by parameter name, was given by the user."""
+    context = click.get_current_context(silent=True)
+    return context is not None and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
 def refuse_together(one: str, others: Iterable[str], why: str) -> None:
     """Refuse options of the running command, by parameter name, that were given though `one` makes them idle."""
     for other in others:
-        if click.get_current_context().get_parameter_source(other) is click.core.ParameterSource.COMMANDLINE:
+        if given(other):
             raise ParameterError(f"--{other.replace('_', '-')} does not go with {one}: {why}; leave one of them out")
 
 

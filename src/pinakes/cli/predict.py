@@ -36,7 +36,8 @@ def command(
 
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
     first. A document without a known word is answered too, with a low confidence. With --below, confidences are shares
-    among the categories there.
+    among the categories there. Of a model that was trained on label sets, the categories with a confidence above 0.5
+    are the answer, each with everything above it.
     """
     check_inputs(*docs)
     docs_options = reading(options)

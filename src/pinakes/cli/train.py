@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from pinakes.cli.console import GapBar, Steps, say, write_table
+from pinakes.cli.methods import METHODS, make_model
 from pinakes.cli.options import (
     AUTO,
     Number,
@@ -20,7 +21,6 @@ from pinakes.cli.options import (
     reading,
     refuse_together,
 )
-from pinakes.errors import ParameterError
 
 LOSSES = ["tree", "zero-one"]
 NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
@@ -35,7 +35,9 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--taxonomy", "-t", required=True, metavar="FILE", help="The taxonomy that the labels come from.")
 @click.option("--out", "-o", required=True, metavar="FILE", help="The model file to write.")
-@click.option("--method", type=click.Choice(["svm"]), default="svm", show_default=True, help="What to learn with.")
+@click.option(
+    "--method", type=click.Choice(list(METHODS)), default="svm", show_default=True, help="What to learn with."
+)
 @click.option(
     "--C",
     "C",
@@ -64,7 +66,7 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
     type=click.Choice(["error", "first"]),
     default="error",
     show_default=True,
-    help="A document with several labels: refuse it, or take the first.",
+    help="A document with several labels, for a method of one label: refuse it, or take the first.",
 )
 @click.option("--ngrams", type=click.IntRange(1, 5), default=1, show_default=True, help="Longest run of words.")
 @click.option("--min-df", type=Number(), default=2, show_default=True, help="Documents a word must stand in.")
@@ -101,10 +103,11 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         taxonomy = Taxonomy.load(source, **taxonomy_options)
         corpus = read_corpus(docs, docs_options, steps)
         corpus = check_labels(corpus, taxonomy, docs_options["on_error"])
-        labels = corpus.single_labels(several=options["several"])
-        if len(set(labels)) < 2:
+        labels = choose_labels(corpus, METHODS[options["method"]].sets, options["several"])
+        if len({label for few in corpus.labels for label in few}) < 2:
             raise DocumentError(
-                f"expected documents of two categories or more, got {labels[0]!r} only; there is nothing to tell apart"
+                f"expected documents of two categories or more, got {corpus.labels[0][0]!r} only; there is nothing to "
+                "tell apart"
             )
         if corpus.X is not None:
             refuse_together("documents that are vectors", TEXT_OPTIONS, "they have no words")
@@ -113,7 +116,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         steps.start("features")
         classifier = make_classifier(taxonomy, vectors=corpus.X is not None, **options)
         search = classifier.model if hasattr(classifier.model, "Cs") else None
-        reporter = _Reporter(steps, classifier.model.tol, len(corpus))
+        reporter = _Reporter(steps, getattr(classifier.model, "tol", 1.0), len(corpus))
         classifier.fit(
             corpus.X if corpus.X is not None else steps.count(corpus.texts or [], "texts"),
             labels,
@@ -127,9 +130,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
             "classes": len(model.classes_),
             "features": model.n_features_in_,
             "nodes": len(taxonomy),
-            "primal_objective": model.primal_objective_,
-            "gap": model.gap_,
-            "rounds": model.n_iter_,
+            **progress_of(model),
             "seconds_reading": round(read - started, 3),
             "seconds_training": round(model.history_[-1].seconds, 3),
             "seconds": round(time.perf_counter() - started, 3),
@@ -146,7 +147,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         write_table(list(classifier.summary["search"][0]), rows, ["C", search.scoring, "seconds"], err=True)
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
-        f"gap {model.gap_:.2%} after {model.n_iter_} rounds; reading {read - started:.1f} s, "
+        f"{_reached(model)}; reading {read - started:.1f} s, "
         f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s"
     )
 
@@ -155,7 +156,6 @@ def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:
     """Put features and model together from the options of the command line."""
     from pinakes.decisions import Classifier
     from pinakes.documents import TextFeatures
-    from pinakes.models import TaxonomySVC
 
     min_df = options["min_df"]
     features = None
@@ -166,29 +166,7 @@ def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:
             max_features=options["max_features"],
             hashing=options["hashing"],
         )
-    settings = {
-        "class_weight": "balanced" if options["balanced"] else None,
-        "fit_intercept": options["bias"],
-        "tol": options["tol"],
-        "max_iter": options["max_iter"],
-        "max_seconds": options["max_seconds"],
-        "n_jobs": options["jobs"],
-        "random_state": options["seed"],
-    }
-    C, node_weight, loss, scoring = (options[name] for name in ("C", "node_weight", "loss", "scoring"))
-    if AUTO not in (C, node_weight):
-        if scoring is not None:
-            raise ParameterError("--scoring is for --C auto and --node-weight auto; give one of them, or leave it out")
-        return Classifier(TaxonomySVC(taxonomy, C=C, node_weight=node_weight, loss=loss, **settings), features)
-    from pinakes.metrics import get_metric
-    from pinakes.selection import TaxonomySVCCV
-
-    settings |= {"losses": [loss], "scoring": get_metric(scoring or "delta_loss").name}
-    if C != AUTO:
-        settings["Cs"] = [C]
-    if node_weight != AUTO:
-        settings["node_weights"] = [node_weight]
-    return Classifier(TaxonomySVCCV(taxonomy, **settings), features)  # type: ignore[arg-type]
+    return Classifier(make_model(options["method"], taxonomy, options), features)
 
 
 def _tried(search: Any) -> list[dict[str, Any]]:
@@ -206,6 +184,25 @@ def _tried(search: Any) -> list[dict[str, Any]]:
         }
         for trial in search.trials_
     ]
+
+
+def choose_labels(corpus: Any, sets: bool, several: str) -> Any:
+    """Give one label a document, or label sets where the method takes them and some document does not have one."""
+    if sets and several != "first" and any(len(labels) != 1 for labels in corpus.labels):
+        return [list(labels) for labels in corpus.labels]
+    return corpus.single_labels(several=several)
+
+
+def progress_of(model: Any) -> dict[str, Any]:
+    """Give how far training came, for the model file: objectives where the method has them."""
+    names = {"primal_objective": "primal_objective_", "gap": "gap_", "rounds": "n_iter_"}
+    return {name: getattr(model, place) for name, place in names.items() if hasattr(model, place)}
+
+
+def _reached(model: Any) -> str:
+    if hasattr(model, "gap_"):
+        return f"gap {model.gap_:.2%} after {model.n_iter_} rounds"
+    return f"{model.n_iter_:,} steps"
 
 
 class _Reporter:

@@ -16,7 +16,7 @@ from pinakes.documents import Corpus, TextFeatures
 from pinakes.documents.matrix import as_csr
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.models import TaxonomySVC
-from pinakes.solvers.ascent import Progress
+from pinakes.models.closed_outputs import ClosedOutputModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,13 @@ class Classifier:
 
     Parameters
     ----------
-    model : TaxonomySVC
-        To be fitted, or fitted. To be fitted, it may be a TaxonomySVCCV.
+    model : TaxonomySVC, StochasticPerceptron, HardPerceptron or StructuredSVC
+        To be fitted, or fitted; but for the first, on one label a document or on label sets. To be fitted, it may be a
+        TaxonomySVCCV.
     features : TextFeatures or None
         How texts become vectors; None where documents are vectors already.
     temperature : float
-        Of the softmax behind confidences; set by `fit`.
+        Of the softmax behind confidences, or with label sets of the logistic function; set by `fit`.
     summary : dict
         What was trained on what, for people to read.
 
@@ -64,7 +65,7 @@ class Classifier:
     ['cat']
     """
 
-    model: TaxonomySVC
+    model: TaxonomySVC | ClosedOutputModel
     features: TextFeatures | None = None
     temperature: float = 1.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -72,24 +73,25 @@ class Classifier:
     def fit(
         self,
         documents: Sequence[str] | Any,
-        y: Sequence[str],
+        y: Sequence[str] | Sequence[Sequence[str]],
         *,
-        report: Callable[[Progress], None] | None = None,
+        report: Callable[[Any], None] | None = None,
         **options: Any,
     ) -> Classifier:
-        """Learn features, weights and temperature from texts (or vectors) and one label each.
+        """Learn features, weights and temperature from texts (or vectors) and a label, or a list of labels, each.
 
         A model that looks for the best settings, such as a TaxonomySVCCV, leaves the best one in its place; `options`
         go to its `fit`.
         """
         X = as_csr(documents) if self.features is None else self.features.fit_transform(documents)
-        labels = np.asarray(y)
+        single = all(isinstance(label, str | int | np.generic) for label in y)
+        labels: Any = np.asarray(y) if single else y
+        model: Any = self.model
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*when it was interrupted", ConvergenceWarning)
-            self.model.fit(X, labels, report=report, **options)
-        learner: Any = self.model
-        self.model = getattr(learner, "best_estimator_", learner)
-        if self.model.stopped_ == "interrupted":
+            model.fit(X, labels, report=report, **options)
+        model = self.model = getattr(model, "best_estimator_", model)
+        if model.stopped_ == "interrupted":
             raise KeyboardInterrupt  # half of it is no classifier; `model` keeps what it has learnt
         self.temperature = fit_temperature(self.model, X, labels)
         return self
@@ -130,7 +132,12 @@ class Classifier:
         X = self.vectors(documents)
         if X.shape[0] == 0:
             return []
-        ranking = self.model.rank(X, top, self.temperature, below)
+        if below is None:
+            ranking = self.model.rank(X, top, self.temperature)
+        elif isinstance(self.model, TaxonomySVC):
+            ranking = self.model.rank(X, top, self.temperature, below)
+        else:
+            raise ParameterError(f"{type(self.model).__name__} does not score a part of the taxonomy alone (`below`)")
         assert ranking.confidences is not None
         known = {k: self._describe(int(k)) for k in np.unique(ranking.classes)}
         return [
@@ -141,9 +148,24 @@ class Classifier:
             for classes, scores, confidences in zip(ranking.classes, ranking.scores, ranking.confidences, strict=True)
         ]
 
-    def predict(self, documents: Corpus | Sequence[str] | Any, below: str | None = None) -> npt.NDArray[Any]:
-        """Give the best category of each document; with `below`, of those at or below that node."""
-        return self.model.predict(self.vectors(documents), below)
+    def predict(self, documents: Corpus | Sequence[str] | Any, below: str | None = None) -> Any:
+        """Give the best category of each document, with `below` of those at or below that node; or its label set."""
+        if below is not None and not isinstance(self.model, TaxonomySVC):
+            raise ParameterError(f"{type(self.model).__name__} does not score a part of the taxonomy alone (`below`)")
+        settings = {} if below is None else {"below": below}
+        return self.model.predict(self.vectors(documents), **settings)
+
+    @property
+    def has_sets(self) -> bool:
+        """Whether the model was trained on label sets, and so answers with sets."""
+        return getattr(self.model, "form_", "single") != "single"
+
+    def label_sets(self, X: sparse.csr_array) -> list[list[Any]]:
+        """Give the labels of each document, as vectors, of a model with label sets."""
+        answers = self.model.predict(X)
+        if isinstance(answers, list):
+            return answers
+        return [self.model.classes_[row > 0].tolist() for row in answers]
 
     def decision_function(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
         """Give the scores of all categories, documents by `classes_`; two columns where there are two."""

@@ -6,6 +6,9 @@ Scores of training documents are flattered, so T is fitted on held-out ones: a f
 second model, solved more loosely, learns from the rest, and T is what makes the true classes of the fifth most likely.
 One number for all classes: it does not change the ranking.
 
+With label sets each category has a confidence of its own, 1 / (1 + exp(-score / T)): above one half where the category
+is in the answer.
+
 A few held-out documents that all come out right would make T -> 0 and every answer certain. So one document more is
 supposed, of which nothing is known: for n documents the answer counts 1 - 1 / (n + 1), and all classes share the rest.
 """
@@ -24,6 +27,7 @@ from sklearn.base import clone
 
 from pinakes.errors import ConvergenceWarning
 from pinakes.models import TaxonomySVC
+from pinakes.models.closed_outputs import ClosedOutputModel
 
 HELD_OUT = 0.2
 LOOSE = 0.1  # relative gap of the second model
@@ -32,20 +36,27 @@ FEWEST_DOCUMENTS = 200
 COLDEST, WARMEST = 1e-3, 1e2
 
 
-def fit_temperature(model: TaxonomySVC, X: sparse.csr_array, y: npt.ArrayLike) -> float:
+def fit_temperature(model: TaxonomySVC | ClosedOutputModel, X: sparse.csr_array, y: Any) -> float:
     """Find the temperature for `model`, fitted on `X` and `y`, with the help of a second one.
 
     1.0 where there are too few documents to put any aside.
     """
-    labels = np.asarray(y)
-    kept, aside = _split(labels)
+    sets = getattr(model, "form_", "single") != "single"
+    labels: Any = np.asarray(y) if not sets else y
+    kept, aside = _split_sets(len(y)) if sets else _split(labels)
     if len(aside) == 0:
         return 1.0
-    second = clone(model).set_params(tol=max(float(model.tol), LOOSE))
+    second: Any = clone(model)
+    if hasattr(model, "tol"):
+        second.set_params(tol=max(float(model.tol), LOOSE))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the first model has said it
-        second.fit(X[kept], labels[kept])
+        second.fit(X[kept], [y[i] for i in kept] if sets else labels[kept])
     aside = aside[: max(FEWEST_DOCUMENTS, MOST_SCORES // len(second.classes_))]
+    if sets:
+        true = [set(map(str, y[i])) for i in aside]
+        truth = np.array([[str(k) in few for k in second.classes_] for few in true])
+        return most_likely_scale(second.decision_function(X[aside]), truth)
     scores = np.asarray(second.decision_function(X[aside]), dtype=np.float64)
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])
@@ -67,6 +78,31 @@ def most_likely_temperature(scores: npt.NDArray[np.float64], true: npt.NDArray[n
     bounds = (np.log(COLDEST), np.log(WARMEST))
     best = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 1e-3})
     return float(np.exp(best.x))
+
+
+def most_likely_scale(scores: npt.NDArray[np.float64], truth: npt.NDArray[np.bool_]) -> float:
+    """Give the temperature under which a logistic function of `scores` makes `truth` (same shape) most likely.
+
+    Of one document more nothing is known; see the head of this file.
+    """
+    unknown = 1 / (len(truth) + 1)
+    signs = np.where(truth, -1.0, 1.0)
+
+    def surprise(log_temperature: float) -> Any:
+        margin = scores / np.exp(log_temperature)
+        wrong = np.logaddexp(0, signs * margin).mean()
+        return (1 - unknown) * wrong + unknown * np.logaddexp(0, -signs * margin).mean()
+
+    bounds = (np.log(COLDEST), np.log(WARMEST))
+    best = minimize_scalar(surprise, bounds=bounds, method="bounded", options={"xatol": 1e-3})
+    return float(np.exp(best.x))
+
+
+def _split_sets(n_documents: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Put a fifth of the documents aside."""
+    order = np.random.default_rng(0).permutation(n_documents)
+    aside = order[: int(HELD_OUT * len(order))]
+    return np.setdiff1d(np.arange(len(order)), aside), aside
 
 
 def _split(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

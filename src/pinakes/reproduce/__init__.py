@@ -33,6 +33,12 @@ EXPERIMENTS = {
     "2005-figure3": Entry("pinakes.reproduce.figure3_2005:Figure3", "2005, Figure 3: classification in feature spaces"),
     "2005-figure4": Entry("pinakes.reproduce.figure4_2005:Figure4", "2005, Figure 4: how much gamma matters"),
     "2005-speed": Entry("pinakes.reproduce.speed_2005:Speed", "2005, section 4.3: training in few dimensions"),
+    "2013-table1": Entry("pinakes.reproduce.table1_2013:Table1", "2013, Table 1: the data sets"),
+    "2013-tables23": Entry(
+        "pinakes.reproduce.tables23_2013:Tables23", "2013, Tables 2 and 3: accuracy and training time"
+    ),
+    "2013-table4": Entry("pinakes.reproduce.table4_2013:Table4", "2013, Table 4: kernels"),
+    "2013-curves": Entry("pinakes.reproduce.figure_2013:Curves", "2013: F1 and margin over iterations"),
 }
 
 

@@ -21,21 +21,23 @@ from pinakes.decisions import Classifier
 from pinakes.documents import TextFeatures
 from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
+from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.solvers.ascent import Progress
 from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
+from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
 from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss, make_loss
 
 KIND = "classifier"
-VERSION = 1
+VERSION = 2  # 1: a TaxonomySVC, and still written for one; 2: any estimator, named in the header
 COLDEST = 1e-6  # lowest temperature
 KERNELS = ("linear",)  # models that are their weights
 Path = str | PathLike[str]
 
 
-def save(model: Classifier | TaxonomySVC, path: Path) -> None:
+def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> None:
     """Write a fitted model to one file; an old file at `path` stays whole until the new one is complete.
 
     Examples
@@ -50,14 +52,15 @@ def save(model: Classifier | TaxonomySVC, path: Path) -> None:
     """
     model = getattr(model, "best_estimator_", model)  # of a TaxonomySVCCV
     classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
-    if not isinstance(classifier.model, TaxonomySVC) or not hasattr(classifier.model, "classes_"):
+    known = isinstance(classifier.model, TaxonomySVC | ClosedOutputModel)
+    if not known or not hasattr(classifier.model, "classes_"):
         raise ParameterError(
             f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}; of a Pipeline save "
             "Classifier(its TaxonomySVC, its TextFeatures)"
         )
     header: dict[str, Any] = {
         "kind": KIND,
-        "version": VERSION,
+        "version": 1 if isinstance(classifier.model, TaxonomySVC) else VERSION,
         "pinakes": __version__,
         "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "wrapped": isinstance(model, Classifier),
@@ -69,11 +72,15 @@ def save(model: Classifier | TaxonomySVC, path: Path) -> None:
     if classifier.features is not None:
         header["features"], arrays = classifier.features.to_state()
         tensors |= {f"features.{name}": values for name, values in arrays.items()}
-    header["model"], arrays = _svc_state(classifier.model)
+    if isinstance(classifier.model, TaxonomySVC):
+        header["model"], arrays = _svc_state(classifier.model)
+    else:
+        header["estimator"] = type(classifier.model).__name__
+        header["model"], arrays = _closed_state(classifier.model)
     write_bundle(path, header, tensors | arrays)
 
 
-def load(path: Path) -> Classifier | TaxonomySVC:
+def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
     """Read a model from a file; what is damaged, inconsistent or too new is refused with a ModelFileError.
 
     Gives what was saved: a Classifier, or the bare estimator.
@@ -86,7 +93,12 @@ def load(path: Path) -> Classifier | TaxonomySVC:
     temperature = fields.number("temperature", minimum=COLDEST if wrapped else 0.0)
     summary = fields.mapping("summary")
     try:
-        model = _svc_from_state(fields.fields("model"), tensors)
+        model: TaxonomySVC | ClosedOutputModel
+        if "estimator" in fields:
+            kind = fields.text("estimator", choices=list(ESTIMATORS))
+            model = _closed_from_state(kind, fields.fields("model"), tensors)
+        else:
+            model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
     except ModelFileError as error:
         message = str(error)
@@ -113,11 +125,6 @@ def _read_features(fields: Fields, tensors: Tensors) -> TextFeatures | None:
 
 def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
     taxonomy, attributes = model.taxonomy_, model.attributes_
-    kind = model.classes_.dtype.kind
-    if kind not in "iuUO":
-        raise ParameterError(f"labels must be texts or whole numbers to be stored, got {model.classes_.dtype}")
-    if kind == "O" and not all(isinstance(label, str) for label in model.classes_):
-        raise ParameterError("labels must be texts or whole numbers to be stored, got other objects")
     if model.kernel not in KERNELS:
         raise ParameterError(f"a model with the kernel {model.kernel!r} cannot be stored, only one that is linear")
     if attributes.values is not None:
@@ -135,29 +142,60 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
     if class_weight is not None and not isinstance(class_weight, str):
         class_weight = {str(label): float(v) for label, v in dict(class_weight).items()}
     weights = model._all_weights()
-    ids, id_offsets = pack_texts(taxonomy.ids)
-    names, name_offsets = pack_texts(taxonomy.names)
     header = {
         **settings,
         "loss": loss,
         "node_weight": node_weight,
         "class_weight": class_weight,
-        "labels": "integer" if kind in "iu" else "text",
+        "labels": _kind_of_labels(model.classes_),
         "n_iter": model.n_iter_,
         "history": [[p.n_iter, p.p_obj, p.d_obj, p.gap, p.seconds] for p in model.history_],
     }
-    return header, tensors | {
-        "taxonomy.ids": ids,
-        "taxonomy.id_offsets": id_offsets,
-        "taxonomy.names": names,
-        "taxonomy.name_offsets": name_offsets,
-        "taxonomy.edges": taxonomy.edges(),
+    return header, tensors | _taxonomy_state(taxonomy) | {
         "classes": attributes.class_node,
         "columns": _columns(attributes),
         "weights.data": weights.data,
         "weights.indices": weights.indices.astype(np.int32),
         "weights.indptr": weights.indptr.astype(np.int64),
     }
+
+
+def _kind_of_labels(classes: npt.NDArray[Any]) -> str:
+    kind = classes.dtype.kind
+    if kind not in "iuUO":
+        raise ParameterError(f"labels must be texts or whole numbers to be stored, got {classes.dtype}")
+    if kind == "O" and not all(isinstance(label, str) for label in classes):
+        raise ParameterError("labels must be texts or whole numbers to be stored, got other objects")
+    return "integer" if kind in "iu" else "text"
+
+
+def _taxonomy_state(taxonomy: Taxonomy) -> Tensors:
+    ids, id_offsets = pack_texts(taxonomy.ids)
+    names, name_offsets = pack_texts(taxonomy.names)
+    return {
+        "taxonomy.ids": ids,
+        "taxonomy.id_offsets": id_offsets,
+        "taxonomy.names": names,
+        "taxonomy.name_offsets": name_offsets,
+        "taxonomy.edges": taxonomy.edges(),
+    }
+
+
+def _closed_state(model: ClosedOutputModel) -> tuple[dict[str, Any], Tensors]:
+    header, tensors = closed_state(model)
+    header["labels"] = _kind_of_labels(model.classes_)
+    return header, tensors | _taxonomy_state(model.taxonomy_) | {"classes": model._class_node.astype(np.int32)}
+
+
+def _closed_from_state(kind: str, fields: Fields, tensors: Tensors) -> ClosedOutputModel:
+    taxonomy = _read_taxonomy(tensors, fields.path)
+    nodes = take(tensors, "classes", np.int32, [None], fields.path)
+    if not len(nodes) or nodes.min() < 0 or nodes.max() >= len(taxonomy) or len(np.unique(nodes)) < len(nodes):
+        raise ModelFileError(f"{fields.path}: the classes must be different nodes of the taxonomy")
+    ascending = fields.text("form") != "indicator"  # whose columns stand in any order
+    model = closed_from_state(kind, fields, tensors, taxonomy, _read_labels(fields, taxonomy, nodes, ascending))
+    assert isinstance(model, ClosedOutputModel)
+    return model
 
 
 def _columns(attributes: ClassAttributes) -> npt.NDArray[np.int32]:
@@ -226,7 +264,9 @@ def _read_taxonomy(tensors: Tensors, where: str) -> Taxonomy:
     return taxonomy
 
 
-def _read_labels(fields: Fields, taxonomy: Taxonomy, nodes: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
+def _read_labels(
+    fields: Fields, taxonomy: Taxonomy, nodes: npt.NDArray[np.int32], ascending: bool = True
+) -> npt.NDArray[Any]:
     texts = [taxonomy.ids[v] for v in nodes]
     if fields.text("labels", choices=["text", "integer"]) == "integer":
         try:
@@ -235,7 +275,7 @@ def _read_labels(fields: Fields, taxonomy: Taxonomy, nodes: npt.NDArray[np.int32
             raise ModelFileError(f"{fields.path}: the classes must be whole numbers, and are not") from None
     else:
         labels = np.array(texts)
-    if not (labels[1:] > labels[:-1]).all():
+    if ascending and not (labels[1:] > labels[:-1]).all():
         raise ModelFileError(f"{fields.path}: the classes are not in ascending order; train the model again")
     return labels
 
