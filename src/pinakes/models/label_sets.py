@@ -40,7 +40,8 @@ def read_labels(y: Any, columns: Any = None) -> LabelMatrix:
     `columns` are the labels behind the columns of an indicator matrix, 0, 1, 2, … where it is None.
     """
     if sparse.issparse(y):
-        return _read_indicator(sparse.coo_array(y).tocsr(), columns)
+        given: Any = y
+        return _read_indicator(given.tocsr(), columns)
     if hasattr(y, "to_numpy"):  # a column or a table of a data frame
         y = y.to_numpy()
     if hasattr(y, "__array__") and not isinstance(y, np.ndarray):
