@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pinakes.datasets import load_corpus
+from pinakes.datasets import Sample, load_corpus
 from pinakes.documents import TextFeatures
 from pinakes.reproduce.experiment import Settings
 from pinakes.taxonomy import Taxonomy
@@ -21,7 +21,7 @@ RCV1 = ("CCAT", "ECAT", "GCAT", "MCAT")
 NEWS = ("NEWS20", "NEWS20 by date")
 SETS = (*RCV1, *NEWS)
 TEST_SHARE = 0.2
-QUICK = 400  # documents of a quick run
+QUICK = 400  # documents of a quick run, or a few more
 
 
 class Task(NamedTuple):
@@ -37,54 +37,45 @@ class Task(NamedTuple):
 
 def load_task(settings: Settings, name: str, seed: int) -> Task:
     """Load one of `SETS`."""
-    task = _subtree(settings, name, seed) if name in RCV1 else _news(settings, name, seed)
-    if not settings.quick:
-        return task
-    few, few_test = slice(QUICK), slice(QUICK // 4)
-    return task._replace(
-        X=task.X[few], labels=task.labels[few], X_test=task.X_test[few_test], labels_test=task.labels_test[few_test]
-    )
+    folder = str(settings.folder())
+    if name in NEWS:
+        return _newsgroups(folder, name != "NEWS20", seed, settings.quick)
+    return _subtree(folder, name, seed, settings.quick)
 
 
 @lru_cache(maxsize=1)
-def _newsgroups(folder: str, by_date: bool, seed: int) -> Task:
+def _newsgroups(folder: str, by_date: bool, seed: int, quick: bool) -> Task:
     corpus = load_corpus(f"{folder}/news20")
     texts = [*(corpus.train.texts or []), *(corpus.test.texts or [])]
     labels = [list(few) for few in (*corpus.train.labels, *corpus.test.labels)]
-    if by_date:
-        order, n_train = np.arange(len(texts)), len(corpus.train)
-    else:
-        order = np.random.default_rng(seed).permutation(len(texts))
-        n_train = len(texts) - round(TEST_SHARE * len(texts))
+    n_test = len(corpus.test) if by_date else round(TEST_SHARE * len(texts))
+    order = np.arange(len(texts)) if by_date else np.random.default_rng(seed).permutation(len(texts))
+    train, test = _few(order[:-n_test], quick), _few(order[-n_test:], quick)
     features = TextFeatures()
-    X = features.fit_transform([texts[i] for i in order[:n_train]])
-    X_test = features.transform([texts[i] for i in order[n_train:]])
-    named = [labels[i] for i in order]
-    return Task(corpus.taxonomy, X, named[:n_train], X_test, named[n_train:])
+    X = features.fit_transform([texts[i] for i in train])
+    X_test = features.transform([texts[i] for i in test])
+    return Task(corpus.taxonomy, X, [labels[i] for i in train], X_test, [labels[i] for i in test])
 
 
-def _news(settings: Settings, name: str, seed: int) -> Task:
-    task = _newsgroups(str(settings.folder()), name != "NEWS20", seed)
-    if settings.quick and name != "NEWS20":  # the posts stand by group there: take some of each
-        step, step_test = max(1, task.X.shape[0] // QUICK), max(1, task.X_test.shape[0] // (QUICK // 4))
-        task = task._replace(
-            X=task.X[::step],
-            labels=task.labels[::step],
-            X_test=task.X_test[::step_test],
-            labels_test=task.labels_test[::step_test],
-        )
-    return task
+@lru_cache(maxsize=1)
+def _rcv1(folder: str, seed: int) -> Sample:
+    return load_corpus(f"{folder}/rcv1", test_share=TEST_SHARE, random_state=seed)
 
 
-def _subtree(settings: Settings, name: str, seed: int) -> Task:
-    corpus = load_corpus(settings.folder() / "rcv1", test_share=TEST_SHARE, random_state=seed)
+def _subtree(folder: str, name: str, seed: int, quick: bool) -> Task:
+    corpus = _rcv1(folder, seed)
     whole = corpus.taxonomy
     inside = {whole.ids[v] for v in whole.descendants.of(whole.index(name))}
     edges = [(whole.ids[p], whole.ids[c]) for p, c in whole.edges() if whole.ids[c] in inside - {name}]
-    taxonomy = Taxonomy.from_edges([("", name), *edges])
     parts: list[Any] = []
     for part in (corpus.train, corpus.test):
-        rows = [i for i, labels in enumerate(part.labels) if name in labels]
+        rows = _few(np.array([i for i, labels in enumerate(part.labels) if name in labels]), quick)
         assert part.X is not None
-        parts += [part.X[np.array(rows)], [[k for k in part.labels[i] if k in inside] for i in rows]]
-    return Task(taxonomy, parts[0], parts[1], parts[2], parts[3], name)
+        parts += [part.X[rows], [[k for k in part.labels[i] if k in inside] for i in rows]]
+    X, labels, X_test, labels_test = parts
+    return Task(Taxonomy.from_edges([("", name), *edges]), X, labels, X_test, labels_test, name)
+
+
+def _few(rows: Any, quick: bool) -> Any:
+    """Give all rows, or for a quick run some from everywhere."""
+    return rows[:: max(1, len(rows) // QUICK)] if quick else rows

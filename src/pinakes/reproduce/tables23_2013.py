@@ -148,9 +148,9 @@ def micro(task: Task, answers: Any) -> dict[str, float]:
     for name in ("precision", "recall", "f1"):
         value = metrics.METRICS[f"hierarchical_{name}"](task.labels_test, given, task.taxonomy)
         found[name[0].upper() if name != "f1" else "F1"] = float(value)
-    rest = [[[k for k in few if k != task.top] for few in sets] for sets in (task.labels_test, given)]
     if task.top is None:
         return found | {"F1 below the top": found["F1"]}
     edges = [(task.taxonomy.ids[p], task.taxonomy.ids[c]) for p, c in task.taxonomy.edges()]
     below = type(task.taxonomy).from_edges([("" if p == task.top else p, c) for p, c in edges])
-    return found | {"F1 below the top": float(metrics.METRICS["hierarchical_f1"](*rest, below))}
+    true, rest = ([[k for k in few if k != task.top] for few in sets] for sets in (task.labels_test, given))
+    return found | {"F1 below the top": float(metrics.METRICS["hierarchical_f1"](true, rest, below))}
