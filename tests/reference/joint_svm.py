@@ -46,7 +46,7 @@ def lambdas(graph, classes, node_weight):
         v = {z: float(z in own.values()) for z in used}
     elif node_weight == "normalized":
         most_above = {z: max(len(p) - 1 for p in paths.values() if z in p) for z in used}
-        v = {z: np.sqrt(0.25 / max(most_above[z], 1)) for z in used}
+        v = {z: np.sqrt(1 / (7 + most_above[z])) for z in used}
         for k in classes:
             v[own[k]] = np.sqrt(1 - sum(v[z] ** 2 for z in paths[k] if z != own[k]))
     else:

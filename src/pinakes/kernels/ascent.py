@@ -359,7 +359,9 @@ def sweep(
     resumed = full[0] != 0
     if not wait_for_all(steps, thread):
         return -1
-    full[0] = 0
+    if thread == 0:
+        full[0] = 0  # all have read it …
+    wait_for_all(steps, thread)  # … and nobody may set it before
     while first < len(order):
         last = min(first + batch_size, len(order))
         if not resumed:
