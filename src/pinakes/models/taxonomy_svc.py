@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -37,6 +38,13 @@ SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
 DENSE_ABOVE = 0.5  # share of values that are not 0 above which documents are taken as a matrix
 MOST_SUBTREES = 8  # that are kept ready for scoring
 TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
+
+
+def _goes_on(model: TaxonomySVC) -> bool:
+    """Whether a model has `partial_fit`."""
+    if model.solver == "ascent" and model._is_linear():
+        return True
+    raise AttributeError("`partial_fit` needs solver='ascent' and kernel='linear'; use `fit` on all documents")
 
 
 class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -230,6 +238,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._seen = Seen(X, y, weight, self.dual_coef_) if self.keep_documents else None
         return self
 
+    @available_if(_goes_on)  # type: ignore[untyped-decorator]
     def partial_fit(
         self,
         X: Any,
@@ -254,8 +263,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         nodes above them is theirs at once. Needs the solver "ascent" and a linear kernel.
         """
         solver = self._make_solver(report)
-        if not isinstance(solver, AscentSolver):
-            raise ParameterError("`partial_fit` needs solver='ascent' and kernel='linear'; use `fit` on all documents")
+        assert isinstance(solver, AscentSolver)
         if isinstance(self.class_weight, str):
             raise ParameterError(
                 f"`class_weight`={self.class_weight!r} counts all documents, which `partial_fit` does not see; give a "
