@@ -133,7 +133,7 @@ def test_a_taxonomy_too_deep_for_memory(refused, place):
         ("--C -1", "--C must be a number > 0, got -1.0"),
         ("--C 0", "--C must be a number > 0, got 0.0"),
         ("--C inf", "--C must be a number > 0, got inf"),
-        ("--C much", "Invalid value for '--C': expected a number, got 'much'; see pinakes train --help"),
+        ("--C much", "Invalid value for '--C': expected a number or auto, got 'much'; see pinakes train --help"),
         ("--tol 0", "--tol must be a number > 0, got 0.0"),
         ("--tol nan", "--tol must be a number > 0, got nan"),
         ("--max-iter 0", "--max-iter must be a whole number >= 1, got 0"),
