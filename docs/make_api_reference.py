@@ -66,6 +66,7 @@ def signature(thing: Any, drop_self: bool = False) -> str:
 def members(cls: type) -> Iterator[str]:
     """Give a line for every public method and property that the class itself defines."""
     for name, thing in vars(cls).items():
+        thing = getattr(thing, "fn", thing)  # a method that is there only with some settings
         if name.startswith("_"):
             continue
         kind = type(thing).__name__
