@@ -73,8 +73,8 @@ def singular(word: str) -> str:
 def stem(word: str) -> str:
     """Give a word without the endings of plurals, past and present forms, and adverbs.
 
-    >>> [stem(w) for w in ("stopped", "making", "makes", "quickly", "holidays")]
-    ['stop', 'mak', 'mak', 'quick', 'holiday']
+    >>> [stem(w) for w in ("stopped", "writing", "writes", "quickly", "holidays")]
+    ['stop', 'writ', 'writ', 'quick', 'holiday']
     """
     word = singular(word)
     for ending in _ENDINGS:
