@@ -6,6 +6,7 @@ a_v = <w_v, x>; found by dynamic programming (kernels/closed.py).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from pinakes.taxonomy import Taxonomy
 AT_ONCE = 2**22  # scores (documents times nodes) at a time
 
 
-class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ClosedOutputModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Base of the estimators whose answers are closed sets of nodes; see the head of this file."""
 
     taxonomy: Any
@@ -122,9 +123,9 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _class_scores(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.asarray((self._ways @ values.T).T)
 
+    @abstractmethod
     def _node_values(self, X: sparse.csr_array) -> npt.NDArray[np.float64]:
         """Give a_v = <w_v, x> of every document and node, in an array of its own."""
-        raise NotImplementedError
 
     # -- what fit, load and predict share --------------------------------------------------------------------
 
