@@ -234,7 +234,7 @@ def node_weights(graph: _Graph, node_weight: NodeWeight, taxonomy: Taxonomy) -> 
       are equally deep.
     - ``normalized``: |Lambda(y)| = 1 for *every* category, on lattices too. A shared node takes 1 / (7 + the most nodes
       that any category below it has above itself), and the category's own node what is left: about seven times as much
-      as each node above it. That did well on news, utterances and patent titles; docs/mathematics.md has what was tried.
+      as each node above it. That did well on news, utterances and patent titles; docs/mathematics.md tells more.
     - ``flat``: 1 for each category's own node and 0 for all others: nothing is shared, Lambda = identity.
     - a mapping of ids to v_z; nodes not named get 0, and a terminal takes the v_z of its node.
     """
