@@ -272,9 +272,9 @@ def test_bad_settings_are_named(settings, message):
         ),
         (["a", "f"], DocumentError, "X and y must hold the same documents, got 3 and 2"),
         (["a", "f", "zz"], LabelError, "the label 'zz' of the documents cannot be found in the taxonomy"),
-        (["a", ["f"], "a"], LabelError, r"one list of labels each, got 'a' in \[0\], \['f'\] in \[1\]"),
-        ([["a"], "f", ["a"]], LabelError, r"one list of labels each, got \['a'\] in \[0\], 'f' in \[1\]"),
-        (np.eye(3), LabelError, "a column for each of the 8 nodes of the taxonomy, .* got 3 columns"),
+        (["a", ["f"], "a"], LabelError, r"one label a document, as in \[0\], got \['f'\] in \[1\]"),
+        ([["a"], "f", ["a"]], LabelError, r"one list of labels a document, got 'f' in \[1\]"),
+        (np.eye(3), LabelError, "has 3 columns where 8 were expected: one for each node"),
         (np.full((3, 8), 0.5), LabelError, "must hold 0 and 1"),
     ],
 )

@@ -19,7 +19,7 @@ from pinakes.documents import as_csr
 from pinakes.errors import DocumentError, ParameterError, TaxonomyError
 from pinakes.kernels import closed
 from pinakes.models.classes import class_nodes, resolve_taxonomy
-from pinakes.models.label_matrix import read_labels
+from pinakes.models.labels import read_labels
 from pinakes.models.scoring import Ranking
 from pinakes.taxonomy import Taxonomy
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.models import parameters
-from pinakes.models.label_sets import read_label_sets
+from pinakes.models.labels import read_label_sets
 from pinakes.solvers import hierarchy_ridge
 from pinakes.solvers.hierarchy_graph import HierarchyGraph
 from pinakes.solvers.hierarchy_ridge import RidgeProblem, RidgeResult

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, DataWarning, DocumentError, ParameterError
 from pinakes.models import parameters
-from pinakes.models.label_sets import LabelSets, read_label_sets
+from pinakes.models.labels import LabelSets, read_label_sets
 from pinakes.solvers.hierarchy_graph import HierarchyGraph
 from pinakes.solvers.hlsi import Components, solve_dual, solve_primal
 from pinakes.solvers.hlsi_free import solve_free

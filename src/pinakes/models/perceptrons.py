@@ -18,7 +18,7 @@ from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.models import parameters
 from pinakes.models.classes import resolve_taxonomy
 from pinakes.models.closed_outputs import ClosedOutputModel, writable_csr
-from pinakes.models.label_matrix import LabelMatrix, read_labels
+from pinakes.models.labels import LabelMatrix, read_labels
 from pinakes.solvers import perceptron as solver
 from pinakes.solvers.expansion import Expansion, KernelExpansion, LinearExpansion
 from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, scale_gamma

@@ -28,7 +28,7 @@ from scipy import linalg, sparse
 from pinakes.datasets import load_corpus
 from pinakes.documents import TextFeatures
 from pinakes.models import HLSI
-from pinakes.models.label_sets import read_label_sets
+from pinakes.models.labels import read_label_sets
 from pinakes.solvers.hierarchy_graph import HierarchyGraph
 from pinakes.taxonomy import Taxonomy
 

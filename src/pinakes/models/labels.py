@@ -1,4 +1,4 @@
-"""Labels of documents as estimators take them: one each, a list each, or an indicator matrix; and the way back."""
+"""Labels of documents as estimators take them, as one sparse matrix: one each, a list each, or an indicator matrix."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 
-from pinakes.errors import InputError, LabelError
+from pinakes.errors import DocumentError, InputError, LabelError
+from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.taxonomy import Taxonomy
 
 Form = Literal["single", "lists", "indicator"]
 
@@ -34,6 +36,27 @@ class LabelMatrix:
     form: Form
 
 
+@dataclass(frozen=True)
+class LabelSets:
+    """The label sets of some documents.
+
+    `classes` are the labels seen, sorted; `nodes` where they stand in `taxonomy`; `Y` (n_documents, n_classes) has True
+    where a document carries a label; `single` says that every document was given one label, not a set.
+    """
+
+    taxonomy: Taxonomy
+    classes: npt.NDArray[Any]
+    nodes: npt.NDArray[np.int32]
+    Y: sparse.csr_array
+    single: bool
+
+    @property
+    def by_node(self) -> sparse.csr_array:
+        """The same matrix with a column for each node of the taxonomy."""
+        columns = self.nodes[self.Y.indices]
+        return sparse.csr_array((self.Y.data, columns, self.Y.indptr), shape=(self.Y.shape[0], len(self.taxonomy)))
+
+
 def read_labels(y: Any, columns: Any = None) -> LabelMatrix:
     """Read labels: one a document, a collection a document, or an indicator matrix, dense or sparse.
 
@@ -52,6 +75,10 @@ def read_labels(y: Any, columns: Any = None) -> LabelMatrix:
         )
     if _holds_collections(y):
         return _read_lists(y)
+    if not isinstance(y, np.ndarray):
+        for i, label in enumerate(y):
+            if isinstance(label, list | tuple | set | frozenset) and not isinstance(y[0], list | tuple):
+                raise LabelError(f"y must hold one label a document, as in [0], got {label!r} in [{i}]")
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] != 1:
         return _read_indicator(sparse.csr_array(array), columns)
@@ -64,6 +91,34 @@ def read_labels(y: Any, columns: Any = None) -> LabelMatrix:
     shape = (len(codes), len(classes))
     members = sparse.csr_array((ones, codes.astype(np.int32), np.arange(len(codes) + 1)), shape=shape)
     return LabelMatrix(classes, members, "single")
+
+
+def read_label_sets(y: Any, taxonomy: Any, n_documents: int | None, owner: object) -> LabelSets:
+    """Read labels `y` as `read_labels` does, find them in the taxonomy, and see that every document has one.
+
+    The columns of an indicator matrix are the nodes of the taxonomy, in its order (`taxonomy.ids`); without a taxonomy
+    they are the classes 0, 1, …. `owner` is the estimator, for messages, and `n_documents` how many documents
+    there must be.
+    """
+    if y is None:
+        raise DocumentError(f"{type(owner).__name__} requires y to be passed, but the target y is None")
+    known = None if taxonomy is None else resolve_taxonomy(taxonomy, ())
+    labels = read_labels(y, None if known is None else np.array(known.ids))
+    classes, Y = labels.classes, labels.members
+    if labels.form == "indicator":  # the columns that are used, in the order of their names
+        used = np.unique(Y.indices)
+        used = used[np.argsort(classes[used], kind="stable")]
+        classes, Y = classes[used], sparse.csr_array(Y[:, used])
+    if n_documents is not None and Y.shape[0] != n_documents:
+        raise DocumentError(f"X and y must hold the same documents, got {n_documents} and {Y.shape[0]}")
+    without = np.flatnonzero(np.diff(Y.indptr) == 0)
+    if len(without):
+        raise DocumentError(
+            f"every document needs a label, got none in row {without[0]} (counted from 0)"
+            f"{f' and {len(without) - 1} more' if len(without) > 1 else ''}; drop these documents"
+        )
+    taxonomy = resolve_taxonomy(known, classes)
+    return LabelSets(taxonomy, classes, class_nodes(taxonomy, classes), Y, labels.form == "single")
 
 
 def _holds_collections(y: Any) -> bool:
@@ -89,7 +144,7 @@ def _read_lists(y: Any) -> LabelMatrix:
     sizes: list[int] = []
     for i, labels in enumerate(y):
         if isinstance(labels, str) or not hasattr(labels, "__iter__"):
-            raise InputError(f"y must hold one list of labels a document, got {labels!r} in [{i}]")
+            raise LabelError(f"y must hold one list of labels a document, got {labels!r} in [{i}]")
         few = list(dict.fromkeys(labels))
         for label in few:
             if not isinstance(label, str | int | np.integer | np.str_) or isinstance(label, bool):
@@ -110,14 +165,14 @@ def _read_lists(y: Any) -> LabelMatrix:
 
 def _read_indicator(Y: Any, columns: Any) -> LabelMatrix:
     if not np.isin(Y.data, (0, 1)).all():
-        raise InputError("an indicator matrix y must hold 0 and 1 only")
+        raise LabelError("an indicator matrix y must hold 0 and 1 only")
     members = sparse.csr_array(Y.astype(bool))
     members.eliminate_zeros()
     members.sort_indices()
     if columns is None:
         columns = np.arange(Y.shape[1])
     if len(columns) != Y.shape[1]:
-        raise InputError(
+        raise LabelError(
             f"the indicator matrix y has {Y.shape[1]} columns where {len(columns)} were expected: one for each node of "
             "the taxonomy, in the order of its ids, or for each label in `classes`; or give y as lists of labels"
         )
