@@ -14,6 +14,7 @@ none.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ from pinakes.kernels.compile import inner, kernel, part
 BLOCK = 8
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
 SEARCHED = 16  # a row of so many blocks is still searched through
+FREE_BYTES = 2**25  # least room that is made for blocks; what is not used costs nothing, as it is never touched
+MOVES = 16  # pieces in which rows are moved
+FREE_SHARE = 2  # where more is held, room for one over this of it: the more, the fewer moves, and the more left behind
 
 
 class Rows(NamedTuple):
@@ -57,22 +61,34 @@ def empty_rows(n_features: int, n_attributes: int, dtype=np.float32) -> Rows:
     )
 
 
-def with_room(rows: Rows, room: int, tables: int, n_shards: int = 1) -> Rows:
-    """Give rows whose shards have so many free blocks and tables or more, leaving behind what rows had outgrown."""
-    held = int(rows.capacity.sum(dtype=np.int64))
-    room = max(room, held // (4 * n_shards)) if room else 0
-    n_tables = int(((rows.table_of >= 0) & (rows.length < rows.table.shape[1])).sum())
-    tables = max(tables, n_tables // (4 * n_shards)) if tables else 0
-    tag = np.zeros(held + n_shards * room, dtype=np.int32)
-    data = np.zeros((held + n_shards * room) * BLOCK, dtype=rows.data.dtype)
-    table = np.empty((n_tables + n_shards * tables, rows.table.shape[1]), dtype=rows.table.dtype)
-    start, table_of = np.zeros_like(rows.start), np.full_like(rows.table_of, -1)
-    _move(rows, start, tag, data, table_of, table)
+def with_room(rows: Rows, room: int, tables: int, n_shards: int = 1, map: Callable = map) -> Rows:
+    """Give rows whose shards have so many free blocks and tables or more, leaving behind what rows had outgrown.
+
+    `map` is that of a pool of threads, or Python's own.
+    """
+    ends = np.cumsum(rows.capacity, dtype=np.int64)
+    held = int(ends[-1]) if len(ends) else 0
+    has_table = (rows.table_of >= 0) & (rows.length < rows.table.shape[1])  # a full row needs none
+    n_tables = int(has_table.sum())
+    least = FREE_BYTES // (n_shards * (BLOCK * rows.data.itemsize + rows.tag.itemsize))
+    room = max(room, least, held // (FREE_SHARE * n_shards)) if room else 0
+    tables = max(tables, least // rows.table.shape[1], n_tables // (FREE_SHARE * n_shards)) if tables else 0
     shard = np.arange(n_shards)
     free = np.column_stack(
         [held + shard * room, held + (shard + 1) * room, n_tables + shard * tables, n_tables + (shard + 1) * tables]
     )
-    return rows._replace(start=start, tag=tag, data=data, table_of=table_of, table=table, free=free.astype(np.int64))
+    moved = rows._replace(
+        start=ends - rows.capacity,
+        tag=np.zeros(held + n_shards * room, dtype=np.int32),
+        data=np.zeros((held + n_shards * room) * BLOCK, dtype=rows.data.dtype),
+        free=free.astype(np.int64),
+        table_of=np.where(has_table, np.cumsum(has_table) - 1, -1).astype(np.int32),
+        table=np.empty((n_tables + n_shards * tables, rows.table.shape[1]), dtype=rows.table.dtype),
+    )
+    bounds = np.searchsorted(ends, np.linspace(0, held, MOVES + 1)[1:-1]) if held > MOVES * BLOCK else []
+    bounds = [0, *bounds, len(ends)]
+    list(map(lambda first, last: _move(rows, moved, first, last), bounds[:-1], bounds[1:]))
+    return moved
 
 
 def compact(rows: Rows) -> Rows:
@@ -108,21 +124,17 @@ def rows_to_csr(rows: Rows, n_attributes: int) -> sparse.csr_array:
 
 
 @kernel
-def _move(rows, start, tag, data, table_of, table):
-    """Copy the rows, and their tables, one after the other into the arrays given, and write where each starts."""
-    used, n_tables = 0, 0
-    for j in range(len(start)):
-        start[j] = used
+def _move(rows, moved, first, last):
+    """Copy rows first, ..., last - 1 and their tables to their new places."""
+    for j in range(first, last):
+        old, new = rows.start[j], moved.start[j]
         for b in range(rows.length[j]):
-            tag[used + b] = rows.tag[rows.start[j] + b]
+            moved.tag[new + b] = rows.tag[old + b]
             for t in range(BLOCK):
-                data[(used + b) * BLOCK + t] = rows.data[(rows.start[j] + b) * BLOCK + t]
-        used += rows.capacity[j]
-        if rows.table_of[j] >= 0 and rows.length[j] < table.shape[1]:  # a full row needs none
-            table_of[j] = n_tables
-            for b in range(table.shape[1]):
-                table[n_tables, b] = rows.table[rows.table_of[j], b]
-            n_tables += 1
+                moved.data[(new + b) * BLOCK + t] = rows.data[(old + b) * BLOCK + t]
+        if moved.table_of[j] >= 0:
+            for b in range(moved.table.shape[1]):
+                moved.table[moved.table_of[j], b] = rows.table[rows.table_of[j], b]
 
 
 @part

@@ -58,6 +58,7 @@ N_PARTS = 64  # … so many of them, growing from …
 FIRST_PART = 64  # … so many documents in the very first round …
 N_FIRST = 4  # … and add so many classes
 INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share of the last full one …
+MISSED_SHARE = 0.12  # … to which the next scan adds about this share, for classes that were not in them …
 MAX_SWEEPS = 12  # … or so many sweeps were made
 QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
@@ -156,6 +157,12 @@ class AscentSolver:
         rows = growing.compact(state.rows) if isinstance(state.rows, growing.Rows) else state.rows
         return SolverResult(rows, state.dual(), tuple(history), stopped)
 
+    @staticmethod
+    def _goal(gap: float, wanted: float) -> float:
+        """Give the gap over active sets to sweep down to, where the last scan found `gap`."""
+        last = 0.85 * wanted - MISSED_SHARE * gap  # so that the next scan is the last
+        return max(INNER_SHARE * gap, last)
+
     def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
         rng = np.random.default_rng(self.seed)
         best = -math.inf
@@ -165,7 +172,7 @@ class AscentSolver:
             else:
                 if n_iter > 1:
                     state.merge()  # 3.
-                    state.sweeps(rng, max(INNER_SHARE * state.gap.sum(), 0.5 * self.tol * state.p_obj))  # 4.
+                    state.sweeps(rng, self._goal(state.gap.sum(), self.tol * state.p_obj))  # 4.
                 state.scan(state.by_class)  # 1.
             progress = state.progress(n_iter)
             if state.exact and progress.d_obj < best:
@@ -349,7 +356,7 @@ class _State:
             np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
         if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_threads:
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads, self.threads.map)
         at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
@@ -363,7 +370,7 @@ class _State:
 
         while (first := self.together(part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads, self.threads.map)
         return float(self.gap[order].sum())
 
     def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
