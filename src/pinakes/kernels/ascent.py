@@ -56,6 +56,8 @@ def find_violators(scores, delta, base, class_of, threshold, worst, classes):
                     k -= 1
                 worst[k] = f
                 classes[k] = class_of[a]
+                if found == most:  # nothing below the last of them is of interest any more
+                    limit = max(limit, scores.dtype.type(worst[most - 1]))
     return found
 
 

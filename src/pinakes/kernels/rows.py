@@ -8,8 +8,9 @@ the blocks that were ever written; with p = start[j] + b, b < length[j],
 in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
 is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
 pool and move to its free end when they grow. The free end is dealt out to shards: rows j with j % n_shards == s take
-from shard s, so that each shard can be written by a thread of its own. The solver gives more room when a shard has
-none.
+from shard s, so that each shard can be written by a thread of its own. What a row has outgrown goes to the next row of
+that shard that wants as many blocks: freed[s, n] is the first of a chain of such places of n blocks, each holding in its
+first tag where the next one is. The solver gives more room when a shard has none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from pinakes.kernels.compile import inner, kernel, part
 BLOCK = 8
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
 SEARCHED = 16  # a row of so many blocks is still searched through
-FREE_BYTES = 2**25  # least room that is made for blocks; what is not used costs nothing, as it is never touched
+FREE_BYTES = 2**29  # least room that is made for blocks; what is not used costs nothing, as it is never touched
 MOVES = 16  # pieces in which rows are moved
 FREE_SHARE = 2  # where more is held, room for one over this of it: the more, the fewer moves, and the more left behind
 
@@ -39,6 +40,7 @@ class Rows(NamedTuple):
     tag: np.ndarray  # int32 (pool,): which block of attributes
     data: np.ndarray  # float32 or float64 (pool * BLOCK,)
     free: np.ndarray  # int64 (n_shards, 4): first free block of a shard and the end of its blocks; the same of tables
+    freed: np.ndarray  # int32 (n_shards, n_blocks + 1): first of the places of so many blocks that were outgrown, or -1
     table_of: np.ndarray  # int32 (n_features,): which table, -1 for none
     table: np.ndarray  # int16 or int32 (n_tables, n_blocks): place of a block in its row, -1 for none
 
@@ -56,23 +58,28 @@ def empty_rows(n_features: int, n_attributes: int, dtype=np.float32) -> Rows:
         tag=np.tile(np.arange(per_row, dtype=np.int32), n_features),
         data=np.zeros(n_pool * BLOCK, dtype=dtype),
         free=np.array([[n_pool, n_pool, 0, 0]], dtype=np.int64),
+        freed=np.full((1, n_blocks + 1), -1, dtype=np.int32),
         table_of=np.full(n_features, -1, dtype=np.int32),
         table=np.zeros((0, n_blocks), dtype=np.int16 if n_blocks < 2**15 else np.int32),
     )
 
 
-def with_room(rows: Rows, room: int, tables: int, n_shards: int = 1, map: Callable = map) -> Rows:
-    """Give rows whose shards have so many free blocks and tables or more, leaving behind what rows had outgrown.
+def with_room(rows: Rows, room: int, n_shards: int = 1, map: Callable = map) -> Rows:
+    """Give rows whose shards have so many free blocks or more, leaving behind what rows had outgrown.
 
     `map` is that of a pool of threads, or Python's own.
     """
+    n_features, n_blocks = len(rows.start), rows.table.shape[1]
     ends = np.cumsum(rows.capacity, dtype=np.int64)
     held = int(ends[-1]) if len(ends) else 0
-    has_table = (rows.table_of >= 0) & (rows.length < rows.table.shape[1])  # a full row needs none
+    # what is not touched costs nothing: much room, but no more than would ever be needed
+    bytes_each = BLOCK * rows.data.itemsize + rows.tag.itemsize
+    most = min(max(FREE_BYTES // bytes_each, held // FREE_SHARE), 3 * n_features * n_blocks)
+    room = max(room, most // n_shards)
+    has_table = (rows.table_of >= 0) & (rows.length < n_blocks)  # a full row needs none
     n_tables = int(has_table.sum())
-    least = FREE_BYTES // (n_shards * (BLOCK * rows.data.itemsize + rows.tag.itemsize))
-    room = max(room, least, held // (FREE_SHARE * n_shards)) if room else 0
-    tables = max(tables, least // rows.table.shape[1], n_tables // (FREE_SHARE * n_shards)) if tables else 0
+    tables = max(FREE_BYTES // max(1, n_blocks * rows.table.itemsize), n_tables // FREE_SHARE, n_shards)
+    tables = -(-min(tables, n_features) // n_shards)
     shard = np.arange(n_shards)
     free = np.column_stack(
         [held + shard * room, held + (shard + 1) * room, n_tables + shard * tables, n_tables + (shard + 1) * tables]
@@ -82,23 +89,27 @@ def with_room(rows: Rows, room: int, tables: int, n_shards: int = 1, map: Callab
         tag=np.zeros(held + n_shards * room, dtype=np.int32),
         data=np.zeros((held + n_shards * room) * BLOCK, dtype=rows.data.dtype),
         free=free.astype(np.int64),
+        freed=np.full((n_shards, n_blocks + 1), -1, dtype=np.int32),
         table_of=np.where(has_table, np.cumsum(has_table) - 1, -1).astype(np.int32),
-        table=np.empty((n_tables + n_shards * tables, rows.table.shape[1]), dtype=rows.table.dtype),
+        table=np.empty((n_tables + n_shards * tables, n_blocks), dtype=rows.table.dtype),
     )
     bounds = np.searchsorted(ends, np.linspace(0, held, MOVES + 1)[1:-1]) if held > MOVES * BLOCK else []
-    bounds = [0, *bounds, len(ends)]
+    bounds = [0, *bounds, n_features]
     list(map(lambda first, last: _move(rows, moved, first, last), bounds[:-1], bounds[1:]))
     return moved
 
 
 def compact(rows: Rows) -> Rows:
-    """Give the rows without free room, for reading only."""
-    short = rows.length < rows.table.shape[1]
-    capacity = np.where(short, rows.length, rows.capacity).astype(np.int32)
-    held = int(capacity.sum(dtype=np.int64))
+    """Give the rows without free room, for reading only; they are pushed together where they are, and `rows` is lost."""
+    n_blocks = rows.table.shape[1]
+    held = int(rows.length.sum(dtype=np.int64))
     if len(rows.tag) == held:
         return rows
-    return with_room(rows._replace(capacity=capacity), 0, 0)
+    n_tables = _push_together(rows, np.argsort(rows.start, kind="stable"), np.argsort(rows.table_of, kind="stable"))
+    for array, size in ((rows.tag, held), (rows.data, held * BLOCK), (rows.table, (n_tables, n_blocks))):
+        array.resize(size, refcheck=False)  # gives the rest back without a copy
+    free = np.array([[held, held, n_tables, n_tables]], dtype=np.int64)
+    return rows._replace(free=free, freed=np.full((1, n_blocks + 1), -1, dtype=np.int32))
 
 
 def rows_from_csr(u: sparse.csr_array, n_attributes: int) -> Rows:
@@ -107,7 +118,7 @@ def rows_from_csr(u: sparse.csr_array, n_attributes: int) -> Rows:
     rows = empty_rows(u.shape[0], n_attributes, u.dtype)
     if n_blocks > FEW_BLOCKS:
         most = np.minimum(np.diff(u.indptr), n_blocks).sum(dtype=np.int64)
-        rows = with_room(rows, 4 * int(most) + n_blocks, u.shape[0])
+        rows = with_room(rows, 4 * int(most) + n_blocks)
     _load(rows, u.indptr, u.indices, u.data, n_blocks)
     return compact(rows)
 
@@ -135,6 +146,31 @@ def _move(rows, moved, first, last):
         if moved.table_of[j] >= 0:
             for b in range(moved.table.shape[1]):
                 moved.table[moved.table_of[j], b] = rows.table[rows.table_of[j], b]
+
+
+@kernel
+def _push_together(rows, by_place, by_table):
+    """Move the blocks in use, and the tables that are, to the front of their arrays; gives how many tables are."""
+    used = 0
+    for j in by_place:
+        start = rows.start[j]
+        for b in range(rows.length[j]):  # never to a later place
+            rows.tag[used + b] = rows.tag[start + b]
+            for t in range(BLOCK):
+                rows.data[(used + b) * BLOCK + t] = rows.data[(start + b) * BLOCK + t]
+        rows.start[j] = used
+        rows.capacity[j] = rows.length[j]
+        used += rows.length[j]
+    n_tables = 0
+    for j in by_table:
+        if rows.table_of[j] >= 0 and rows.length[j] < rows.table.shape[1]:
+            for b in range(rows.table.shape[1]):
+                rows.table[n_tables, b] = rows.table[rows.table_of[j], b]
+            rows.table_of[j] = n_tables
+            n_tables += 1
+        else:  # a full row needs none
+            rows.table_of[j] = -1
+    return n_tables
 
 
 @part
@@ -165,14 +201,18 @@ def has_room(rows, j, n_blocks):
 def make_block(rows, j, block, n_blocks):
     """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
-    shard = rows.free[j % len(rows.free)]
+    shard, freed = rows.free[j % len(rows.free)], rows.freed[j % len(rows.free)]
     if length == rows.capacity[j]:
         wanted = length + max(1, length // 2)
         full = 2 * wanted > n_blocks
         if full:
             wanted = n_blocks
-        old, start = rows.start[j], shard[0]
-        shard[0] += wanted
+        old, start = rows.start[j], np.int64(freed[wanted])
+        if start >= 0:
+            freed[wanted] = rows.tag[start]
+        else:
+            start = shard[0]
+            shard[0] += wanted
         rows.start[j] = start
         rows.capacity[j] = wanted
         if full:  # from now on: blocks in order
@@ -184,6 +224,9 @@ def make_block(rows, j, block, n_blocks):
             rows.tag[to] = rows.tag[old + b]
             for t in range(BLOCK):
                 rows.data[to * BLOCK + t] = rows.data[(old + b) * BLOCK + t]
+        if length > 0:
+            rows.tag[old] = freed[length]
+            freed[length] = old
         if full:
             rows.length[j] = n_blocks
             return start + block

@@ -5,7 +5,7 @@ ended. The optimum of one C, scaled to the budgets of the next, is a good beginn
 optimum under other node weights (pinakes.models.continuation). Other node weights and losses are tried at the best C of
 the first ones, and where they are better there, at other C that were not clearly worse.
 
-Where there are many documents a fifth is put aside once, two or three rounds are made, and C is walked from 0.3 upwards
+Where there are many documents a fifth is put aside once, two or three rounds are made, and C is walked from 0.2 upwards
 as long as the score gets better, or else downwards. The final fit to all documents begins with what the best trial had
 learnt from most of them.
 """
@@ -41,7 +41,7 @@ from pinakes.solvers.ascent import Progress
 from pinakes.taxonomy import Taxonomy
 
 N_FIRST, N_NEXT = 3, 2  # where documents are many: most rounds of the first trial, and of one that goes on from another
-FIRST_C = 0.3  # small enough to be solved in a few rounds
+FIRST_C = 0.2  # small enough to be solved in a few rounds
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
 
@@ -66,7 +66,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     taxonomy : Taxonomy, path or None, default=None
-    Cs : sequence of float, default=(0.1, 0.3, 1.0, 3.0, 10.0)
+    Cs : sequence of float, default=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
         Values of C to try.
     node_weights : sequence, default=("normalized", "flat")
         Node weights to try, those expected to be best first; see `TaxonomySVC`.
@@ -125,7 +125,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         taxonomy: Any = None,
         *,
-        Cs: Sequence[float] = (0.1, 0.3, 1.0, 3.0, 10.0),
+        Cs: Sequence[float] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
         node_weights: Sequence[Any] = ("normalized", "flat"),
         losses: Sequence[Any] = ("tree",),
         scoring: Any = "delta_loss",

@@ -356,7 +356,7 @@ class _State:
             np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
         if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_threads:
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads, self.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads, self.threads.map)
         at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
@@ -370,7 +370,7 @@ class _State:
 
         while (first := self.together(part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads, self.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads, self.threads.map)
         return float(self.gap[order].sum())
 
     def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
