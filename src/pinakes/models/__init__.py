@@ -2,8 +2,17 @@
 
 from pinakes.models.hierarchy_ridge import HierarchyRidge
 from pinakes.models.hlsi import HLSI
+from pinakes.models.minover_perceptron import MinOverPerceptron
 from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
 from pinakes.models.structured_svc import StructuredSVC
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
-__all__ = ["HLSI", "HardPerceptron", "HierarchyRidge", "StochasticPerceptron", "StructuredSVC", "TaxonomySVC"]
+__all__ = [
+    "HLSI",
+    "HardPerceptron",
+    "HierarchyRidge",
+    "MinOverPerceptron",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "TaxonomySVC",
+]
