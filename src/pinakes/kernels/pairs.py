@@ -1,8 +1,8 @@
-"""What `ascent` does with a document of several labels: its dual variables belong to pairs of a label and another class.
+"""What `ascent` does with a document of several labels: dual variables belong to pairs of a label and another class.
 
-Names as in solvers/rank.py. A pair (y, ybar) is kept as one number, y n_classes + ybar, in the place that a class has in
-kernels/ascent.py; merging and inserting are the same. F of a pair is Delta(y, ybar) (1 - s_y + s_ybar), s the scores,
-so that a document needs the scores of the classes in its pairs, and the inner products of these, each once.
+Names as in solvers/pairs.py. A pair (y, ybar) is kept as one number, y n_classes + ybar, in the place that a class has
+in kernels/ascent.py; merging and inserting are the same. F of a pair is Delta(y, ybar) (1 - s_y + s_ybar), s the
+scores, so that a document needs the scores of the classes in its pairs, and the inner products of these, each once.
 """
 
 from __future__ import annotations
@@ -200,29 +200,37 @@ def gather_classes(active, start, n_active, n_classes, room):
 
 
 @inner
-def solve_each(room, beta, C, x_norm2, n_active, n_several, precision):
-    """Solve the document's QP where each pair has a slack, 0 <= beta <= C, pair by pair; changes beta, scores and F."""
-    gram, scores = room.gram, room.scores
+def solve_each(gram, scores, label, other, deltas, F, beta, C, x_norm2, n_active, n_several, precision):
+    """Solve the document's QP where each pair has a slack, 0 <= beta <= C, pair by pair; changes beta, scores and F.
+
+    `label` and `other` are the classes of each pair, as places in `scores` and `gram`, of which the first n_several
+    count. Gives the largest |F| of a pair that could move, in the first pass.
+    """
+    before = 0.0
     for passes in range(MOST_PASSES):
         worst = 0.0
         for k in range(n_active):
-            a, b, delta = room.label[k], room.other[k], room.deltas[k]
+            a, b, delta = label[k], other[k], deltas[k]
             f = delta * (1.0 - scores[a] + scores[b])
             curvature = delta * delta * (gram[a, a] - 2 * gram[a, b] + gram[b, b]) * x_norm2
-            aim = beta[k] + f / curvature if curvature > 1e-300 else (C if f > 0 else 0.0)
-            step = min(max(aim, 0.0), C) - beta[k]
+            aim = C if f > 0 else 0.0
+            if curvature > 1e-300:
+                aim = min(max(beta[k] + f / curvature, 0.0), C)
+            step = aim - beta[k]
             if step == 0.0:
                 continue
             worst = max(worst, abs(f))
-            beta[k] = min(max(aim, 0.0), C)
+            beta[k] = aim
             for m in range(n_several):
                 scores[m] += step * delta * x_norm2 * (gram[a, m] - gram[b, m])
         if passes == 0:
+            before = worst
             precision = max(precision, ENOUGH * worst)
         if worst <= precision:
             break
     for k in range(n_active):
-        room.F[k] = room.deltas[k] * (1.0 - scores[room.label[k]] + scores[room.other[k]])
+        F[k] = deltas[k] * (1.0 - scores[label[k]] + scores[other[k]])
+    return before
 
 
 @inner
@@ -285,7 +293,10 @@ def step_pairs(
         room.old[k] = beta[start + k]
     weights = beta[start : start + n_active]
     if labels.each:
-        solve_each(room, weights, C[i], x_norm2[i], n_active, n_several, precision * top)
+        solve_each(
+            room.gram, room.scores, room.label, room.other, room.deltas, room.F, weights, C[i], x_norm2[i],
+            n_active, n_several, precision * top,
+        )  # fmt: skip
     else:
         pair_products(room, n_active, x_norm2[i])
         solve_document(room.Q, room.F, weights, C[i], n_active, precision * top, 20 * n_active + 20)

@@ -8,11 +8,11 @@ Written in beta = alpha / Delta the duality gap is a sum over documents, each pa
 
     P - D = sum_i [ C_i xi_i - sum over pairs of beta F ],     F_iyybar = Delta(y, ybar) (1 - <w, dPhi_i(y, ybar)>)
 
-F is the papers' G. With one label a document this is the program of solvers/ascent.py. The variant with a slack xi_iyybar for
-each pair has 0 <= beta_iyybar <= C_i instead of the sum, and C_i max(0, F) in the gap for each pair.
+F is the paper's G. With one label a document this is the program of solvers/ascent.py. The variant with a slack
+xi_iyybar for each pair has 0 <= beta_iyybar <= C_i instead of the sum, and C_i max(0, F) in the gap for each pair.
 
-A document has |Y_i| (q - |Y_i|) pairs, of which few carry weight. The solvers of solvers/ascent.py and solvers/papers.py
-take pairs in place of classes; a label set comes to them as `Labels`, and pairs as y n_classes + ybar.
+A document has |Y_i| (q - |Y_i|) pairs, of which few carry weight. The solvers of solvers/ascent.py and
+solvers/papers.py take pairs in place of classes: a label set comes to them as `Labels`, a pair as y n_classes + ybar.
 """
 
 from __future__ import annotations
