@@ -9,6 +9,7 @@ __version__ = "0.1.0.dev0"
 
 # name -> module; loaded on first use, so that `import pinakes` and `pinakes --help` answer at once
 _LAZY = {
+    "CoupledSVC": "pinakes.models",
     "HLSI": "pinakes.models",
     "HierarchyRidge": "pinakes.models",
     "HardPerceptron": "pinakes.models",
@@ -25,6 +26,7 @@ _LAZY = {
 
 __all__ = [
     "HLSI",
+    "CoupledSVC",
     "HardPerceptron",
     "HierarchyRidge",
     "StochasticPerceptron",

@@ -176,7 +176,7 @@ def climb(n_pairs, x_norm2, D, U, outputs, lambda2, scratch):
     found, score, alpha, change, sign = scratch.found, scratch.score, scratch.alpha, scratch.change, scratch.sign
     first = 0.0
     moved = False
-    for n_pass in range(MOST_PASSES):
+    for _ in range(MOST_PASSES):
         largest = 0.0
         for k in range(n_pairs):
             c = found[k]

@@ -21,9 +21,9 @@ Documents that have stayed quiet are due more and more rarely. The duality gap i
     P - D = sum_ir [ C_i xi_ir - alpha_ir (1 - y_ir F_ir) ]                                       (hinge)
     P - D = sum_ir [ C_i (xi_ir - alpha_ir / 2 C_i)^2 + alpha_ir (xi_ir - 1 + y_ir F_ir) ]        (squared hinge)
 
-Documents are dealt out to batches, once. Threads share the scoring of a batch and the change of the weights; in between
-one of them takes the steps, in order, and sets the scores right by the products of the documents of the batch. So the
-steps are those of plain coordinate ascent, however many the threads.
+Documents are dealt out to batches, once. Threads share the scoring of a batch and the change of the weights, where
+these take long; in between one of them takes the steps, in order, and sets the scores right by the products of the
+documents of the batch. So the steps are those of plain coordinate ascent, however many the threads.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ AT_ONCE = 256  # batches between two looks at the clock; dense documents that ar
 FEW = 256  # with so few attributes all classes are scored in every sweep
 INNER_SHARE = 0.25  # sweeps over pairs with weight go on until their gap is this share of the last full one …
 MAX_SWEEPS = 5  # … or so many sweeps were made
-QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
+QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at …
+NEAR = 10.0  # … and the gap of all is below so many times `tol`: before, the weights still move too much
+BUSY = 10_000  # blocks of weights that the documents of a batch read, at least, for threads to share them
 SCAN_BELOW = 1.5  # the exact gap is measured when the one that documents met is below so many times `tol`
 
 
@@ -168,6 +170,8 @@ class _State:
             self.rows = growing.empty_rows(X.shape[1], self.n_padded, self.dtype)
             x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
             kernels.multiply_batches(X.indptr, X.indices, X.data, self.batches, X.shape[1], self.grams)
+        n_words = X.shape[1] if isinstance(X, np.ndarray) else X.nnz / n
+        self.busy = self.few and BATCH * n_words * self.n_padded / growing.BLOCK >= BUSY
         Y = problem.Y
         self.task = kernels.Task(
             documents, x_norm2, Y.indptr.astype(np.int64), Y.indices.astype(np.int32), problem.C, problem.squared
@@ -182,7 +186,7 @@ class _State:
             alpha=np.zeros(0),
         )
         self.seen = kernels.Seen(np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
-        self.p_obj = 0.0
+        self.p_obj, self.relative_gap = 0.0, 1.0
         self.now = 0
         self.exact = False  # whether losses and gaps are those of the weights as they are
 
@@ -196,8 +200,8 @@ class _State:
             norm2 = float((squares[carried] / self.outputs.v2[carried]).sum())
         self.p_obj = 0.5 * norm2 + float(self.seen.loss.sum())
         gap = max(float(self.seen.gap.sum()), 0.0)
-        relative = gap / self.p_obj if self.p_obj > 0 else 0.0
-        return Progress(n_iter, self.p_obj, self.p_obj - gap, relative, self.clock.seconds())
+        self.relative_gap = gap / self.p_obj if self.p_obj > 0 else 0.0
+        return Progress(n_iter, self.p_obj, self.p_obj - gap, self.relative_gap, self.clock.seconds())
 
     def scan(self) -> None:
         """Find the exact loss and gap of all documents, in threads; those that are no longer quiet are due again."""
@@ -219,6 +223,8 @@ class _State:
 
     def quiet(self) -> float:
         """Give the gap below which a document is quiet."""
+        if self.relative_gap > NEAR * self.tol:
+            return 0.0
         return QUIET_SHARE * self.tol * self.p_obj / self.n_samples
 
     def scratch(self) -> kernels.Scratch:
@@ -241,7 +247,8 @@ class _State:
         """Step through the documents that are due, in random order of their batches; give the gap that they met."""
         self.exact = False
         self.now += 1
-        quiet, n_threads, n_blocks = self.quiet(), self.n_threads, self.n_padded // growing.BLOCK
+        quiet, n_blocks = self.quiet(), self.n_padded // growing.BLOCK
+        n_threads = self.n_threads if self.busy else 1
         order = self.rng.permutation(len(self.batches))
         scratch = [self.scratch() for _ in range(n_threads)]
         scores = np.zeros((BATCH, self.n_padded), dtype=self.dtype)
@@ -264,7 +271,7 @@ class _State:
                 )  # fmt: skip
                 return reached
 
-            while (first := self.together(part, first)) < len(some):
+            while (first := self.together(part, n_threads, first)) < len(some):
                 if full[0]:
                     assert isinstance(self.rows, growing.Rows)
                     self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
@@ -272,14 +279,14 @@ class _State:
                     self.pairs = _with_room(self.pairs, BATCH * self.n_classes)
         return float(self.seen.gap.sum())
 
-    def together(self, part: Callable[..., int], first: int) -> int:
+    def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
         """Call part(0, …), part(1, …), … at the same time, each in a thread, and give what all of them give."""
-        steps = make_steps(self.n_threads)
-        if self.n_threads == 1:
+        steps = make_steps(n_threads)
+        if n_threads == 1:
             return part(0, steps, first)
         parts = []
         try:
-            for thread in range(self.n_threads):
+            for thread in range(n_threads):
                 parts.append(self.threads.submit(part, thread, steps, first))
         except BaseException:
             steps[-1] = 1  # some would wait forever for those that never came
