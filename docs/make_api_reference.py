@@ -43,6 +43,7 @@ WITH_MEMBERS = (
     "HardPerceptron",
     "StochasticPerceptron",
     "StructuredSVC",
+    "CoupledSVC",
     "HLSI",
     "HierarchyRidge",
     "Classifier",

@@ -36,6 +36,7 @@ DESIGNED = {
     "save",
 }
 PRESENT = {
+    "CoupledSVC",
     "HLSI",
     "HardPerceptron",
     "HierarchyRidge",
@@ -54,9 +55,10 @@ PRESENT = {
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
     from pinakes.models import HLSI, HardPerceptron, HierarchyRidge, StochasticPerceptron, StructuredSVC, TaxonomySVC
+    from pinakes.models.coupled_svc import CoupledSVC
     from pinakes.selection import TaxonomySVCCV
 
-    svms = [TaxonomySVC, TaxonomySVCCV, StructuredSVC]
+    svms = [TaxonomySVC, TaxonomySVCCV, StructuredSVC, CoupledSVC]
     return [*svms, HardPerceptron, StochasticPerceptron, HLSI, HierarchyRidge, TextFeatures]
 
 

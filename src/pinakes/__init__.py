@@ -24,9 +24,9 @@ _LAZY = {
     "save": "pinakes.storage",
 }
 
-__all__ = [
-    "HLSI",
+__all__ = [  # noqa: RUF022 - in plain order
     "CoupledSVC",
+    "HLSI",
     "HardPerceptron",
     "HierarchyRidge",
     "StochasticPerceptron",
