@@ -135,7 +135,7 @@ class MinOverSolver:
                     state = kernels.run(documents, words, rows, outputs, books, scratch, self.margin, record, at)
                     if state != kernels.NO_ROOM:
                         break
-                    rows = growing.with_room(rows, 64 * n_blocks, 64)
+                    rows = growing.with_room(rows, 64 * n_blocks)
                 made = int(at[0])
                 n_iter += made
                 parts.append(kernels.Record(*(a[:made] for a in record)))
