@@ -118,11 +118,8 @@ def _write(explanations: Iterator[Any], n_words: int, as_json: bool) -> None:
     console = _console()
     colour = console.color_system is not None and not console.no_color
     for k, one in enumerate(explanations):
-        if k:
-            console.print()
-        if one.id != "text":
-            console.print(Rule(clean(one.id), align="left", style="dim"))
-        console.print(render(one, colour=colour, n_words=n_words))
+        head = [] if one.id == "text" else [Rule(clean(one.id), align="left", style="dim")]
+        _print(console, *([""] if k else []), *head, render(one, colour=colour, n_words=n_words))
 
 
 def _tell_words(classifier: Any, node: str, n_words: int, as_json: bool) -> None:
@@ -144,7 +141,15 @@ def _tell_words(classifier: Any, node: str, n_words: int, as_json: bool) -> None
         return
     from pinakes.explain.terminal import words_table
 
-    _console().print(words_table([found[z] for z in wanted]))
+    _print(_console(), words_table([found[z] for z in wanted]))
+
+
+def _print(console: Any, *things: Any) -> None:
+    """Print without the blanks with which rich fills its lines."""
+    with console.capture() as captured:
+        for thing in things:
+            console.print(thing)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in captured.get().splitlines()))
 
 
 def _console() -> Any:

@@ -20,6 +20,7 @@ from pinakes.explain.ways import Floats, Ints, Ways
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
 
+FEW = 8  # labels that are looked for one by one
 NEXT = "next"  # the best category but for the one explained
 
 
@@ -69,17 +70,17 @@ def explain(
     if X.shape[1] != wanted:
         raise ParameterError(f"documents must have the {wanted} features that the model knows, got {X.shape[1]}")
     texts, ids = _texts(documents, classifier)
-    known = {str(k): c for c, k in enumerate(view.classes)}
-    explained, compared = _given(label, known, X.shape[0], "label"), None
-    if against is not None and not (isinstance(against, str) and against == NEXT and NEXT not in known):
-        compared = _given(against, known, X.shape[0], "against")
-    ranked = _rank(classifier, X, 2 if against is not None and compared is None else 1)
+    explained, compared = _given(label, view, X.shape[0], "label"), None
+    if against is not None and not (isinstance(against, str) and against == NEXT and NEXT not in view.taxonomy):
+        compared = _given(against, view, X.shape[0], "against")
+    top = 2 if against is not None and compared is None else 1 if explained is None else 0
+    ranked = _rank(classifier, X, top) if top else [[] for _ in range(X.shape[0])]
     if explained is None:
-        explained = np.array([known[answers[0].label] for answers in ranked], dtype=np.int64)
+        explained = _numbers([answers[0].label for answers in ranked], view.classes)
     if against is not None and compared is None:
         names = [str(k) for k in view.classes[explained]]
         others = [next(a.label for a in few if a.label != name) for few, name in zip(ranked, names, strict=True)]
-        compared = np.array([known[other] for other in others], dtype=np.int64)
+        compared = _numbers(others, view.classes)
     ways = view.ways(X, explained)
     if compared is not None:
         ways = ways.minus(view.ways(X, compared))
@@ -225,21 +226,29 @@ def _texts(documents: Any, classifier: Classifier) -> tuple[list[str] | None, li
     return texts, [str(i) for i in range(len(texts))]
 
 
-def _given(labels: Any, known: dict[str, int], n: int, name: str) -> Ints | None:
+def _given(labels: Any, view: View, n: int, name: str) -> Ints | None:
     """Give the classes that the user named, one for each document."""
     if labels is None:
         return None
     several = not isinstance(labels, str | int | np.generic)
     if several and len(labels) != n:
         raise ParameterError(f"`{name}` must be one label, or one for each of the {n} documents, got {len(labels)}")
-    found = np.empty(n, dtype=np.int64)
-    for i, one in enumerate(labels if several else [labels] * n):
-        if str(one) not in known:
-            raise LabelError(
-                f"`{name}` must be a category that the model knows, got {str(one)!r}{closest(str(one), known)}"
-            )
-        found[i] = known[str(one)]
-    return found
+    wanted = [str(one) for one in labels] if several else [str(labels)]
+    found = _numbers(wanted, view.classes)
+    if (found < 0).any():
+        unknown = wanted[int(np.argmin(found))]
+        known = [str(k) for k in view.classes]
+        raise LabelError(f"`{name}` must be a category that the model knows, got {unknown!r}{closest(unknown, known)}")
+    return found if several else np.repeat(found, n)
+
+
+def _numbers(labels: list[str], classes: Any) -> Ints:
+    """Give the number of the class of each label, -1 where there is none."""
+    if len(labels) > FEW or classes.dtype.kind != "U":
+        place = {str(k): c for c, k in enumerate(classes.tolist())}
+        return np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+    found = [np.flatnonzero(classes == label) for label in labels]
+    return np.array([at[0] if len(at) else -1 for at in found], dtype=np.int64)
 
 
 def _rank(classifier: Classifier, X: sparse.csr_array, top: int) -> list[list[Answer]]:

@@ -43,12 +43,12 @@ def render(explanation: Explanation, *, colour: bool, n_words: int = N_WORDS) ->
 
 def _head(explanation: Explanation) -> Text:
     answer, against = explanation.answer, explanation.against
-    head = Text(clean(answer.name), style="bold")
+    head = Text(_short(answer.name, 70), style="bold")
     if answer.label != answer.name:
         head.append(f"  {clean(answer.label)}", style="not bold dim")
     if against is not None:
         head.append(" and not ", style="not bold")
-        head.append(clean(against.name))
+        head.append(_short(against.name, 70))
         if against.label != against.name:
             head.append(f"  {clean(against.label)}", style="not bold dim")
     head.append(f"  {number(explanation.score)}", style=_style(explanation.score))
@@ -60,7 +60,7 @@ def _head(explanation: Explanation) -> Text:
 
 
 def _path(choice: Choice) -> str:
-    return " > ".join(clean(name) for name in choice.path)
+    return " > ".join(_short(name, 40) for name in choice.path)
 
 
 def _text(explanation: Explanation, colour: bool) -> Text:
@@ -162,13 +162,10 @@ def _told(words: Sequence[tuple[str, float]], hue: str) -> Text:
 def _table(*columns: str) -> Table:
     """Give a table without lines: a name that may be cut, a number, a bar, and what else there is to say."""
     table = Table(box=None, pad_edge=True, padding=(0, 1), header_style="dim", show_edge=False)
-    for k, column in enumerate(columns):
-        right = column in ("score", "alike")
-        table.add_column(
-            column, justify="right" if right else "left", no_wrap=True, overflow="ellipsis", min_width=BAR * (column == "")
-        )
-        if k == 0:
-            table.columns[0].min_width = 12
+    for column in columns:
+        fixed = {"score": 7, "alike": 5, "": BAR}.get(column)
+        side = "right" if column in ("score", "alike") else "left"
+        table.add_column(column, justify=side, no_wrap=True, overflow="ellipsis", width=fixed)
     return table
 
 
