@@ -6,7 +6,7 @@ Without a model, one is trained for some seconds first. Times are the best of se
 
     scoring        the best category of every document, out of all
     explaining     the score of that category split over nodes and words, as arrays
-    one by one     the same for single documents, from text to the best category, and from there to a finished explanation
+    one by one     single documents, from text to the best category, and from text and category to an explanation
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ WIDTH = 100  # of lines that are not for a terminal
 def command(model: str, docs: tuple[str, ...], **options: Any) -> None:
     """Show why documents get their categories.
 
-    The score of a category is a sum over the nodes on the way to it and over the words of the document: all parts are
-    shown, and they add up. On a terminal, words of the text are coloured by what they add; elsewhere, and where NO_COLOR
-    is set, the numbers stand behind them.
+    The score of a category is a sum over the nodes on the way to it and over the words of the document: the parts are
+    shown, and add up. On a terminal, words of the text are coloured by what they add; elsewhere, and where NO_COLOR is
+    set, numbers stand behind them.
     """
     given = [name for name, there in (("--text", options["text"] is not None), ("DOCS", docs)) if there]
     if options["node"] is not None:
@@ -113,13 +113,14 @@ def _write(explanations: Iterator[Any], n_words: int, as_json: bool) -> None:
         return
     from rich.rule import Rule
 
-    from pinakes.explain.terminal import clean, render
+    from pinakes.explain.excerpt import clean
+    from pinakes.explain.terminal import render
 
     console = _console()
     colour = console.color_system is not None and not console.no_color
     for k, one in enumerate(explanations):
         head = [] if one.id == "text" else [Rule(clean(one.id), align="left", style="dim")]
-        _print(console, *([""] if k else []), *head, render(one, colour=colour, n_words=n_words))
+        _print(console, *([""] if k else []), *head, render(one, colour=colour, width=console.width, n_words=n_words))
 
 
 def _tell_words(classifier: Any, node: str, n_words: int, as_json: bool) -> None:

@@ -62,8 +62,8 @@ class KeptDocuments:
         support = np.flatnonzero(np.diff(alpha.indptr))
         codes = np.searchsorted(model.classes_, np.asarray(y)[support]).astype(np.int32)
         return cls(
-            [str(i) if ids is None else ids[i] for i in support],
-            ["" if texts is None else title(texts[i]) for i in support],
+            [str(i) if ids is None else ids[i] for i in support.tolist()],
+            ["" if texts is None else title(texts[i]) for i in support.tolist()],
             codes,
             sparse.csr_array(X[support]),
             sparse.csr_array(alpha[support]),

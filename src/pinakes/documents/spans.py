@@ -43,16 +43,13 @@ def locate(features: TextFeatures, text: str) -> Located:
     found = find_words(text, features.token_pattern, features.lowercase, features.strip_accents)
     low, high = features.ngrams
     names = [word for word, _, _ in found]
-    if features.hashing is None:
-        column = features.vocabulary_.get
-    else:
-        column = HashedIndex(features.hashing).__getitem__  # type: ignore[assignment]
+    buckets = None if features.hashing is None else HashedIndex(features.hashing)
     terms = []
     for n in range(low, high + 1):
         for first in range(len(names) - n + 1):
             term = " ".join(names[first : first + n])
-            at = column(term)
-            terms.append(Term(term, -1 if at is None else at, first, n))
+            column = features.vocabulary_.get(term, -1) if buckets is None else buckets[term]
+            terms.append(Term(term, column, first, n))
     return Located([(start, end) for _, start, end in found], terms)
 
 

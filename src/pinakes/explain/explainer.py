@@ -46,9 +46,9 @@ def explain(
     against : str, sequence of str, "next", or None, default=None
         Why `label` and not this one: the difference of both scores is split. "next": the best one beside it.
     n_documents : int or None, default=None
-        How many training documents to name, those that add most to the score or take most from it. None: of a model with
-        a kernel all, else none. A linear model must have kept them: `TaxonomySVC(keep_documents=True)`, or `pinakes
-        train --keep-documents`.
+        How many training documents to name, those that add most to the score or take most from it. None: of a model
+        with a kernel all, else none. A linear model must have kept them: `TaxonomySVC(keep_documents=True)`, or
+        `pinakes train --keep-documents`.
     feature_names : sequence of str or None, default=None
         What to call the features of vectors; None: x0, x1, …
 
@@ -157,7 +157,8 @@ class Explanations(Sequence[Explanation]):
         nodes = tuple(NodePart(*self._node(int(z)), score) for z, score in zip(names, by_node, strict=True))
         text = None if self._texts is None else self._texts[i]
         words: tuple[WordPart, ...] = ()
-        located, word_of = None, ()
+        located: Located | None = None
+        word_of: tuple[int, ...] = ()
         if self._view.linear:
             called, located, word_of = self._words(text, numbers)
             words = tuple(map(WordPart, called, values.tolist(), sums.tolist()))
@@ -196,7 +197,11 @@ class Explanations(Sequence[Explanation]):
         best = [k for k, _ in zip(largest(parts), range(self._n_documents), strict=False) if parts[k] != 0]
         return tuple(
             DocumentPart(
-                kept.ids[k], kept.titles[k], str(self._view.classes[kept.classes[k]]), float(similar[k]), float(parts[k])
+                kept.ids[k],
+                kept.titles[k],
+                str(self._view.classes[kept.classes[k]]),
+                float(similar[k]),
+                float(parts[k]),
             )
             for k in best
         )

@@ -200,7 +200,8 @@ class Explanation:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from pinakes.explain.terminal import render
 
-        yield render(self, colour=console.color_system is not None and not console.no_color)
+        colour = console.color_system is not None and not console.no_color
+        yield render(self, colour=colour, width=options.max_width)
 
     def _repr_html_(self) -> str:
         from pinakes.explain.notebook import to_html

@@ -5,8 +5,8 @@ With weights w = sum over documents i and classes k of alpha_ik (Phi(x_i, y_i) -
     F(x, y) = sum over i of <x, x_i> ( g(y_i) sum over k of alpha_ik  -  sum over k of alpha_ik g(k) ),
     g(k) = <Lambda(y), Lambda(k)>,
 
-one number a training document. They add up to the score, but for the bias, where the model was learnt from the documents
-kept alone.
+one number a training document. But for the bias they add up to the score, where the model was learnt from the
+documents kept alone.
 """
 
 from __future__ import annotations

@@ -45,14 +45,14 @@ def words_to_html(found: Sequence[Any], n_nodes: int) -> str:
 
 def _head(explanation: Explanation) -> str:
     answer, against = explanation.answer, explanation.against
-    head = f"<b>{_node(answer.label, answer.name)}</b>"
+    head = f"<b>{_node(answer.label, _short(answer.name, 90))}</b>"
     if against is not None:
-        head += f" and not <b>{_node(against.label, against.name)}</b>"
+        head += f" and not <b>{_node(against.label, _short(against.name, 90))}</b>"
     head += f' &ensp;<b style="color:rgb({_hue(explanation.score)})">{number(explanation.score)}</b>'
     if answer.confidence is not None and answer.confidence == answer.confidence:
         head += f" &ensp;{answer.confidence:.0%} sure"
     choices = [answer] if against is None else [answer, against]
-    ways = "<br>".join(escape(" > ".join(map(clean, choice.path))) for choice in choices)
+    ways = "<br>".join(escape(" > ".join(_short(name, 60) for name in choice.path)) for choice in choices)
     return f'<div style="font-size:115%">{head}</div><div style="opacity:.65;font-size:90%">{ways}</div>'
 
 
@@ -94,19 +94,15 @@ def _matrix(explanation: Explanation) -> str:
     largest = max((abs(score) for _, score, _ in rows), default=0.0) or 1.0
     columns = "".join(
         f'<th style="padding:2px 6px;text-align:right;vertical-align:bottom;font-weight:normal;max-width:9em;'
-        f'font-size:85%;border:0" title="{escape(nodes[k].name)}">{escape(_short(nodes[k].name))}</th>'
+        f'font-size:85%;border:0" title="{escape(nodes[k].name)}">{escape(_short(nodes[k].name, 36))}</th>'
         for k in shown
     )
     body = []
     for name, score, row in rows:
         cells = "".join(f'<td style="{CELL};{_ground(row[k] / scale)}">{number(row[k])}</td>' for k in shown)
-        bar = (
-            f'<div style="display:inline-block;width:{round(60 * min(1.0, abs(score) / largest))}px;height:.7em;'
-            f'background:rgb({_hue(score)})"></div>'
-        )
         body.append(
             f'<tr><td style="{NAME}">{name}</td><td style="{CELL}"><b>{number(score)}</b></td>'
-            f'<td style="{NAME};min-width:60px">{bar}</td>{cells}</tr>'
+            f'<td style="{NAME};min-width:60px">{_bar(score / largest)}</td>{cells}</tr>'
         )
     sums = "".join(f'<td style="{CELL}"><b>{number(nodes[k].score)}</b></td>' for k in shown)
     left = f"; {len(nodes) - len(shown)} nodes that say less are not shown" if len(nodes) > len(shown) else ""
@@ -123,17 +119,37 @@ def _matrix(explanation: Explanation) -> str:
 
 
 def _documents(explanation: Explanation) -> str:
-    rows = "".join(
-        f'<tr><td style="{CELL}"><b>{number(part.score)}</b></td><td style="{NAME}">'
-        f'{_node(part.document, part.title or part.document)}</td><td style="{NAME}">{escape(clean(part.label))}</td>'
-        f'<td style="{CELL}">{part.similarity:.2f}</td></tr>'
+    rows = [
+        (
+            part.score,
+            _node(part.document, part.title or part.document),
+            escape(clean(part.label)),
+            f"{part.similarity:.2f}",
+        )
         for part in explanation.documents
+    ]
+    rest = explanation.score - sum(part.score for part in explanation.documents)
+    rows.append((rest, '<span style="opacity:.65">all others</span>', "", ""))
+    largest = max((abs(score) for score, *_ in rows), default=0.0) or 1.0
+    body = "".join(
+        f'<tr><td style="{NAME}">{name}</td><td style="{CELL}"><b>{number(score)}</b></td>'
+        f'<td style="{NAME};min-width:60px">{_bar(score / largest)}</td><td style="{NAME}">{label}</td>'
+        f'<td style="{CELL}">{alike}</td></tr>'
+        for score, name, label, alike in rows
     )
     head = "".join(
         f'<th style="{style};font-weight:normal">{title}</th>'
-        for title, style in (("score", CELL), ("training document", NAME), ("label", NAME), ("alike", CELL))
+        for title, style in (("training document", NAME), ("score", CELL), ("", NAME), ("label", NAME), ("alike", CELL))
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    return (
+        '<table style="border-collapse:collapse;margin-top:1em;font-variant-numeric:tabular-nums">'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _bar(share: float) -> str:
+    width = round(60 * min(1.0, abs(share)))
+    return f'<div style="display:inline-block;width:{width}px;height:.7em;background:rgb({_hue(share)})"></div>'
 
 
 def _node(node: str, name: str) -> str:
@@ -156,6 +172,6 @@ def _hue(score: float) -> str:
     return PLUS if score >= 0 else MINUS
 
 
-def _short(name: str, width: int = 36) -> str:
+def _short(name: str, width: int) -> str:
     name = clean(name)
     return name if len(name) <= width else name[: width - 1].rstrip() + "…"

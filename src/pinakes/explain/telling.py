@@ -20,7 +20,7 @@ class NodeWords(NamedTuple):
     """Words that speak for a node and against it, with their weights, the largest first.
 
     What a word adds to the score of every category below is its weight times its value in the document. `itself` are
-    words for the category that the node is, apart from what lies below it; empty where it is none, or has nothing below.
+    words for the category that the node is, apart from what lies below it; empty where nothing does, or it is none.
     """
 
     node: str
@@ -124,14 +124,14 @@ def telling_words(
         weights = sparse.csc_array(classifier.model.weights_)
     elif isinstance(view, NodeView):
         columns = {taxonomy.ids[v]: (k, 1.0) for k, v in enumerate(view.model.nodes_)}
-        weights = sparse.csc_array(view.weights)
+        weights = sparse.csc_array(view.model.weights_)
     elif isinstance(view, ClassView) and view.model.coef_.shape[0] == len(view.classes):
         columns = {str(label): (k, 1.0) for k, label in enumerate(view.classes)}
-        weights = sparse.csc_array(view.weights)
+        weights = sparse.csc_array(view.model.coef_.T)
     else:
         raise ParameterError(
-            f"{type(classifier.model).__name__} has no weights by node and word here: its kernel is not linear, or what "
-            "classes share was given as a matrix"
+            f"{type(classifier.model).__name__} has no weights by node and word here: its kernel is not linear, or "
+            "what classes share was given as a matrix"
         )
     features = classifier.features
     if features is not None and features.hashing is not None:

@@ -19,11 +19,13 @@ from pinakes.explain.explanation import Choice, Explanation
 PLUS, MINUS = "#0087af", "#d75f00"  # told apart by all eyes, and read on black and on white
 STRONG, CLEAR = 0.5, 0.12  # shares of the largest part from which a word is highlighted so
 BAR = 16
+SCORED = 7 + BAR + 6  # what a number and a bar take of a line, with the blanks around the name before them
+LONGEST_WORD, LABEL = 24, 14
 N_WORDS, N_NODES, N_DOCUMENTS = 10, 24, 10
 
 
-def render(explanation: Explanation, *, colour: bool, n_words: int = N_WORDS) -> Group:
-    """Give an explanation as something that rich can print."""
+def render(explanation: Explanation, *, colour: bool, width: int, n_words: int = N_WORDS) -> Group:
+    """Give an explanation as something that rich can print on lines of `width` signs."""
     parts: list[Any] = [_head(explanation)]
     if explanation.text is not None:
         parts += [Padding(_text(explanation, colour), (1, 0, 1, 2))]
@@ -33,11 +35,11 @@ def render(explanation: Explanation, *, colour: bool, n_words: int = N_WORDS) ->
             parts.append(Text(f"  not known: {unknown}{more}\n", style="dim"))
     else:
         parts.append(Text(""))
-    parts += [_nodes(explanation), Text("")]
+    parts += [_nodes(explanation, width), Text("")]
     if explanation.words:
-        parts += [_words(explanation, n_words), Text("")]
+        parts += [_words(explanation, n_words, width), Text("")]
     if explanation.documents:
-        parts += [_documents(explanation), Text("")]
+        parts += [_documents(explanation, width), Text("")]
     return Group(*parts[:-1])
 
 
@@ -60,7 +62,7 @@ def _head(explanation: Explanation) -> Text:
 
 
 def _path(choice: Choice) -> str:
-    return " > ".join(_short(name, 40) for name in choice.path)
+    return " > ".join(_short(name, 32) for name in choice.path)
 
 
 def _text(explanation: Explanation, colour: bool) -> Text:
@@ -82,17 +84,14 @@ def _text(explanation: Explanation, colour: bool) -> Text:
     return out
 
 
-def _nodes(explanation: Explanation) -> Table:
-    table = _table("node", "score", "")
+def _nodes(explanation: Explanation, width: int) -> Table:
+    table = _table(("node", width - SCORED), ("score", 7), ("", BAR))
     nodes = explanation.nodes
     shown = set(sorted(range(len(nodes)), key=lambda k: -abs(nodes[k].score))[:N_NODES])
     scale = max((abs(node.score) for node in nodes), default=0.0)
     for k, node in enumerate(nodes):
         if k in shown:
-            name = Text(clean(node.name))
-            if node.node != node.name:
-                name = Text(f"{clean(node.node)} ", style="dim").append(clean(node.name), style="not dim")
-            table.add_row(name, *_scored(node.score, scale))
+            table.add_row(_name(node.node, node.name), *_scored(node.score, scale))
     rest = [node.score for k, node in enumerate(nodes) if k not in shown]
     if rest:
         table.add_row(f"the other {len(rest)} nodes", *_scored(sum(rest), scale))
@@ -102,13 +101,18 @@ def _nodes(explanation: Explanation) -> Table:
     return table
 
 
-def _words(explanation: Explanation, n_words: int) -> Table:
-    table = _table("word", "score", "", "most of it at")
+def _words(explanation: Explanation, n_words: int, width: int) -> Table:
+    longest = max((len(part.word) for part in explanation.words[:n_words]), default=0)
+    rest_of_line = width - SCORED - 2 - min(LONGEST_WORD, max(longest, 18))
+    half = max(8, (rest_of_line - 16) // 2)
+    table = _table(("word", LONGEST_WORD), ("score", 7), ("", BAR), ("most of it at", max(8, rest_of_line)))
     words, nodes = explanation.words, explanation.nodes
     scale = max((abs(part.score) for part in words), default=0.0)
     for part, by_node in zip(words[:n_words], explanation.parts, strict=False):
         order = sorted(range(len(nodes)), key=lambda k: -abs(by_node[k]))
-        told = ", ".join(f"{_short(nodes[k].name)} {number(by_node[k])}" for k in order[:2] if abs(by_node[k]) >= 0.0005)
+        told = ", ".join(
+            f"{_short(nodes[k].name, half)} {number(by_node[k])}" for k in order[:2] if abs(by_node[k]) >= 0.0005
+        )
         table.add_row(Text(clean(part.word)), *_scored(part.score, scale), Text(told, style="dim"))
     rest = [part.score for part in words[n_words:]]
     if rest:
@@ -120,15 +124,18 @@ def _words(explanation: Explanation, n_words: int) -> Table:
     return table
 
 
-def _documents(explanation: Explanation) -> Table:
-    table = _table("training document", "score", "", "label", "alike")
+def _documents(explanation: Explanation, width: int) -> Table:
+    left = width - SCORED - LABEL - 5 - 4
+    table = _table(("training document", left), ("score", 7), ("", BAR), ("label", LABEL), ("alike", 5))
     documents = explanation.documents[:N_DOCUMENTS]
     scale = max(abs(part.score) for part in documents)
     for part in documents:
-        name = Text(clean(part.document), style="dim")
-        if part.title:
-            name.append(f" {clean(part.title)}", style="not dim")
-        table.add_row(name, *_scored(part.score, scale), Text(clean(part.label)), f"{part.similarity:.2f}")
+        table.add_row(
+            _name(part.document, part.title),
+            *_scored(part.score, scale),
+            Text(clean(part.label)),
+            f"{part.similarity:.2f}",
+        )
     rest = explanation.score - sum(part.score for part in documents)
     table.add_row(Text("all others", style="dim"), *_scored(rest, scale), "", "")
     return table
@@ -136,19 +143,23 @@ def _documents(explanation: Explanation) -> Table:
 
 def words_table(found: Sequence[Any]) -> Table:
     """Give the telling words of nodes as a table."""
-    table = _table("node", "for it", "against it")
+    table = Table(box=None, padding=(0, 1, 1, 1), header_style="dim", show_edge=False, expand=True)
+    for title in ("node", "for it", "against it"):
+        table.add_column(title, ratio=1)
     for node in found:
-        name = Text(clean(node.name))
-        if node.node != node.name:
-            name = Text(f"{clean(node.node)} ", style="dim").append(clean(node.name), style="not dim")
-        table.add_row(name, _told(node.speak_for, PLUS), _told(node.speak_against, MINUS))
+        table.add_row(
+            _name(node.node, _short(node.name, 70)), _told(node.speak_for, PLUS), _told(node.speak_against, MINUS)
+        )
         if node.itself:
             table.add_row(Text("  itself, apart from what lies below", style="dim"), _told(node.itself, PLUS), "")
-    for column in table.columns[1:]:
-        column.no_wrap, column.justify, column.ratio = False, "left", 2
-    table.columns[0].ratio, table.columns[0].no_wrap = 2, False
-    table.expand = True
     return table
+
+
+def _name(id: str, name: str) -> Text:
+    """Give a name with its id before it, where these are two."""
+    if not name or id == name:
+        return Text(clean(id))
+    return Text(f"{clean(id)} ", style="dim").append(clean(name), style="not dim")
 
 
 def _told(words: Sequence[tuple[str, float]], hue: str) -> Text:
@@ -159,13 +170,13 @@ def _told(words: Sequence[tuple[str, float]], hue: str) -> Text:
     return out
 
 
-def _table(*columns: str) -> Table:
-    """Give a table without lines: a name that may be cut, a number, a bar, and what else there is to say."""
-    table = Table(box=None, pad_edge=True, padding=(0, 1), header_style="dim", show_edge=False)
-    for column in columns:
-        fixed = {"score": 7, "alike": 5, "": BAR}.get(column)
-        side = "right" if column in ("score", "alike") else "left"
-        table.add_column(column, justify=side, no_wrap=True, overflow="ellipsis", width=fixed)
+def _table(*columns: tuple[str, int]) -> Table:
+    """Give a table without lines; every column has a greatest width, beyond which its cells are cut."""
+    table = Table(box=None, padding=(0, 1), header_style="dim", show_edge=False)
+    for title, most in columns:
+        side: Any = "right" if title in ("score", "alike") else "left"
+        fixed = most if title in ("score", "") else None
+        table.add_column(title, justify=side, no_wrap=True, overflow="ellipsis", max_width=max(8, most), width=fixed)
     return table
 
 
@@ -189,6 +200,6 @@ def number(value: float) -> str:
     return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
-def _short(name: str, width: int = 24) -> str:
+def _short(name: str, width: int) -> str:
     name = clean(name)
     return name if len(name) <= width else name[: width - 1].rstrip() + "…"

@@ -28,8 +28,8 @@ class Splits(NamedTuple):
     """The parts of some scores: of answer i, rows indptr[i]..indptr[i + 1] - 1, each over all parts of its way."""
 
     indptr: Ints
-    rows: Ints  # features, or numbers of training documents
-    values: Floats  # of the features, or kernel values
+    rows: npt.NDArray[Any]  # features, or numbers of training documents
+    values: npt.NDArray[Any]  # of the features, or kernel values
     parts: Floats  # answer by answer, rows by way
     starts: Ints  # where each answer's parts begin
     bias: Floats  # along all ways

@@ -2,9 +2,9 @@
 
     F(x, y) = sum over the parts a of y's way of  factor_a <u_{column_a}, x>
 
-A part is named by a number: v is the taxonomy's node v; n + v (n nodes in all) is the category v itself, apart from what
-lies below it; 2 n + a is attribute a of a matrix given as `class_attributes`. Of the difference of two answers only
-those parts are left that not both have.
+A part is named by a number: v is the taxonomy's node v; n + v (n nodes in all) is the category v itself, apart from
+what lies below it; 2 n + a is attribute a of a matrix given as `class_attributes`. Of the difference of two answers
+only those parts are left that not both have.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pinakes.errors import LabelError
 from pinakes.kernels import closed
 from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.taxonomy import Taxonomy
@@ -40,7 +41,7 @@ class Ways(NamedTuple):
         names = np.concatenate([self.names, other.names])
         width = int(names.max(initial=0)) + 1
         _, group = np.unique(owner * width + names, return_inverse=True)
-        total = np.bincount(group, weights=factors)[group]
+        total: Floats = np.bincount(group, weights=factors)[group].astype(np.float64)
         side = np.repeat([0, 1], [len(self.names), len(other.names)])
         left = np.flatnonzero((total != 0) & ((side == 0) | (np.bincount(group)[group] == 1)))
         left = left[np.lexsort((names[left], side[left], owner[left]))]
@@ -83,12 +84,15 @@ def set_ways(model: ClosedOutputModel, values: Floats, classes: Ints) -> Ways:
     """Give the ways of classes of a model with label sets, where `values` are the nodes' scores on each document.
 
     The score is half of: the best closed set with the class minus the best one without it. So what counts are the nodes
-    that one of these sets has and the other has not. A class that is no output has no way: its score is -inf.
+    that one of these sets has and the other has not.
     """
     place = np.full(len(model.taxonomy_), -1, dtype=np.int64)
     place[model.nodes_] = np.arange(len(model.nodes_))
     at = place[model._class_node[classes]]
-    known = np.flatnonzero(at >= 0)
+    if (at < 0).any():
+        label = str(model.classes_[classes[int(np.argmin(at))]])
+        raise LabelError(f"{label!r} was no document's label in training, so that it is never an answer")
+    known = np.arange(len(classes))
     with_it = values.copy()
     much = 1.0 + 4.0 * np.abs(values).sum(axis=1)  # more than all other nodes together
     with_it[known, at[known]] += much[known]
@@ -101,8 +105,9 @@ def set_ways(model: ClosedOutputModel, values: Floats, classes: Ints) -> Ways:
     owner, columns = np.nonzero(sign)
     factors = sign[owner, columns]
     order = np.lexsort((columns, -factors, owner))
-    owner, columns, factors = owner[order], columns[order], factors[order].astype(np.float64)
-    return Ways(_indptr(owner, len(classes)), columns, factors, model.nodes_[columns].astype(np.int64))
+    owner, columns = owner[order], columns[order]
+    factor: Floats = factors[order].astype(np.float64)
+    return Ways(_indptr(owner, len(classes)), columns, factor, model.nodes_[columns].astype(np.int64))
 
 
 def class_ways(model: Any, classes: Ints) -> Ways:

@@ -37,7 +37,7 @@ def kept_from_state(tensors: Tensors, model: Any, where: str) -> KeptDocuments |
     n, n_classes = len(classes), len(model.classes_)
     if n and (classes.min() < 0 or classes.max() >= n_classes):
         raise ModelFileError(f"{where}: kept documents have labels that are no classes; train the model again")
-    texts = []
+    texts: list[list[str]] = []
     for name in ("ids", "titles"):
         buffer = take(tensors, PREFIX + name, np.uint8, [None], where)
         offsets = take(tensors, f"{PREFIX}{name}_offsets", np.int64, [n + 1], where)
@@ -45,7 +45,7 @@ def kept_from_state(tensors: Tensors, model: Any, where: str) -> KeptDocuments |
     X, alpha = (
         _matrix(tensors, name, n, width, where) for name, width in (("X", model.n_features_in_), ("alpha", n_classes))
     )
-    return KeptDocuments(*texts, classes, X, alpha)
+    return KeptDocuments(texts[0], texts[1], classes, X, alpha)
 
 
 def _matrix(tensors: Tensors, name: str, n_rows: int, n_columns: int, where: str) -> sparse.csr_array:
