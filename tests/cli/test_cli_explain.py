@@ -112,8 +112,11 @@ def test_training_documents_are_kept_if_asked_for(pinakes, place):
         (["docs.jsonl", "--text", "x"], "say what to explain: --text TEXT, DOCS or --node ID, one of them"),
         (["--text", "x", "--node", "animal"], "--node tells of words, not of documents: leave out --text"),
         (["--label", "animal/cat", "--node", "animal"], "leave out --label"),
-        (["--text", "x", "--label", "animal/cta"], "must be a category that the model knows, got 'animal/cta' (closest: "),
-        (["--text", "x", "--against", "animal"], "must be a category that the model knows, got 'animal'"),
+        (
+            ["--text", "x", "--label", "animal/cta"],
+            "--label must be a category that the model knows, got 'animal/cta' (",
+        ),
+        (["--text", "x", "--against", "animal"], "--against must be a category that the model knows, got 'animal'"),
         (["--text", "x", "--documents", "3"], "which the model has not kept: train it with --keep-documents"),
         (["--node", "anmal"], "'anmal' is not in the taxonomy of 6 nodes (closest: 'animal')"),
         (["none.jsonl"], "none.jsonl"),

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from strategies import taxonomies
 
 from pinakes import HardPerceptron, HierarchyRidge, StochasticPerceptron, StructuredSVC, Taxonomy, TaxonomySVC
 from pinakes.decisions import Classifier
 from pinakes.documents import TextFeatures
 from pinakes.errors import LabelError, ParameterError
 from pinakes.explain import explain
+from strategies import taxonomies
 
 TREE = Taxonomy.from_paths(["a/b/c", "a/b/d", "a/e", "f/g", "f/h/i/j"])
 LEAVES = ["a/b/c", "a/b/d", "a/e", "f/g", "f/h/i/j"]
@@ -255,10 +255,18 @@ def small():
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"label": "a/b/x"}, LabelError, r"`label` must be a category that the model knows, got 'a/b/x' \(closest: "),
-        ({"against": "a"}, LabelError, "`against` must be a category that the model knows, got 'a'"),
-        ({"label": ["a/b/c"] * 3}, ParameterError, "`label` must be one label, or one for each of the 1 documents, got 3"),
-        ({"n_documents": -1}, ParameterError, "`n_documents` must be a whole number >= 0 or None, got -1"),
+        (
+            {"label": "a/b/x"},
+            LabelError,
+            r"`label` of explain must be a category that the model knows, got 'a/b/x' \(closest: ",
+        ),
+        ({"against": "a"}, LabelError, "`against` of explain must be a category that the model knows, got 'a'"),
+        (
+            {"label": ["a/b/c"] * 3},
+            ParameterError,
+            "`label` of explain must be one label, or one for each of the 1 documents, got 3",
+        ),
+        ({"n_documents": -1}, ParameterError, "`n_documents` of explain must be a whole number >= 0 or None, got -1"),
         ({"n_documents": 3}, ParameterError, "needs the training documents, which the model has not kept"),
     ],
 )

@@ -63,7 +63,7 @@ def explain(
     """
     classifier = model if isinstance(model, Classifier) else Classifier(getattr(model, "best_estimator_", model))
     if n_documents is not None and (not isinstance(n_documents, int | np.integer) or n_documents < 0):
-        raise ParameterError(f"`n_documents` must be a whole number >= 0 or None, got {n_documents!r}")
+        raise ParameterError(f"`n_documents` of explain must be a whole number >= 0 or None, got {n_documents!r}")
     view = view_of(classifier.model)
     X = classifier.vectors(documents)
     wanted = getattr(classifier.model, "n_features_in_", X.shape[1])
@@ -148,7 +148,9 @@ class Explanations(Sequence[Explanation]):
         splits, ways = self._splits, self._ways
         on, rows = slice(*ways.indptr[i : i + 2]), slice(*splits.indptr[i : i + 2])
         names, bias = ways.names[on], splits.bias[on]
-        parts = splits.parts[splits.starts[i] : splits.starts[i + 1]].reshape(-1, len(names))
+        parts = splits.parts[splits.starts[i] : splits.starts[i + 1]].reshape(
+            -1 if len(names) else rows.stop - rows.start, len(names)
+        )
         sums = parts.sum(axis=1)
         order = np.argsort(-np.abs(sums), kind="stable")
         numbers, values, sums = splits.rows[rows][order], splits.values[rows][order], sums[order]
@@ -237,13 +239,17 @@ def _given(labels: Any, view: View, n: int, name: str) -> Ints | None:
         return None
     several = not isinstance(labels, str | int | np.generic)
     if several and len(labels) != n:
-        raise ParameterError(f"`{name}` must be one label, or one for each of the {n} documents, got {len(labels)}")
+        raise ParameterError(
+            f"`{name}` of explain must be one label, or one for each of the {n} documents, got {len(labels)}"
+        )
     wanted = [str(one) for one in labels] if several else [str(labels)]
     found = _numbers(wanted, view.classes)
     if (found < 0).any():
         unknown = wanted[int(np.argmin(found))]
         known = [str(k) for k in view.classes]
-        raise LabelError(f"`{name}` must be a category that the model knows, got {unknown!r}{closest(unknown, known)}")
+        raise LabelError(
+            f"`{name}` of explain must be a category that the model knows, got {unknown!r}{closest(unknown, known)}"
+        )
     return found if several else np.repeat(found, n)
 
 

@@ -36,14 +36,14 @@ class Influence:
         model: Any = classifier.model
         if not hasattr(model, "attributes_"):
             raise ParameterError(
-                f"{type(model).__name__} does not tell which training documents weigh (`n_documents`); TaxonomySVC does"
+                f"{type(model).__name__} does not tell which training documents weigh ; TaxonomySVC does"
             )
         if classifier.documents is not None:
             return cls(classifier.documents, model)
         seen = getattr(model, "_seen", None)
         if seen is None:
             raise ParameterError(
-                "`n_documents` needs the training documents, which the model has not kept: train it with "
+                "`n_documents` of explain needs the training documents, which the model has not kept: train it with "
                 "--keep-documents, or in Python with TaxonomySVC(keep_documents=True)"
             )
         X = sparse.csr_array(seen.X)[:, : model.n_features_in_]  # without the constant

@@ -107,7 +107,7 @@ def telling_words(
     """
     classifier = model if isinstance(model, Classifier) else Classifier(getattr(model, "best_estimator_", model))
     if not isinstance(n_words, int | np.integer) or isinstance(n_words, bool) or n_words < 1:
-        raise ParameterError(f"`n_words` must be a whole number >= 1, got {n_words!r}")
+        raise ParameterError(f"`n_words` of telling_words must be a whole number >= 1, got {n_words!r}")
     view = view_of(classifier.model)
     taxonomy = view.taxonomy
     own: dict[str, int] = {}
