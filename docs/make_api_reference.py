@@ -24,6 +24,7 @@ ROOMS: list[tuple[str, str, list[str] | None]] = [
     ("pinakes", "pinakes", None),
     ("pinakes.documents", "pinakes.documents", None),
     ("pinakes.decisions", "pinakes.decisions", None),
+    ("pinakes.explain", "pinakes.explain", None),
     ("pinakes.metrics", "pinakes.metrics", None),
     ("pinakes.plots", "pinakes.plots", None),
     ("pinakes.datasets", "pinakes.datasets", None),
@@ -49,6 +50,7 @@ WITH_MEMBERS = (
     "HierarchyRidge",
     "Classifier",
     "Corpus",
+    "Explanation",
     "TextFeatures",
 )
 

@@ -17,12 +17,13 @@ import pinakes
 import pinakes.datasets
 import pinakes.decisions
 import pinakes.documents
+import pinakes.explain
 import pinakes.metrics
 from pinakes.cli.main import main
 
 README = pages.ROOT / "README.md"
 QUICKSTART = pages.DOCS / "quickstart.md"
-WITH_EXAMPLES = ["spaces", "training", "mathematics", "models", "serving", "errors"]
+WITH_EXAMPLES = ["explain", "spaces", "training", "mathematics", "models", "serving", "errors"]
 NOT_OURS = {"--editable", "--check"}  # options of pip and of the scripts in docs/
 
 named = pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)
@@ -215,7 +216,7 @@ def test_every_verb_and_option_is_documented() -> None:
 
 @pytest.mark.parametrize(
     "module",
-    [pinakes, pinakes.metrics, pinakes.datasets, pinakes.documents, pinakes.decisions],
+    [pinakes, pinakes.metrics, pinakes.datasets, pinakes.documents, pinakes.decisions, pinakes.explain],
     ids=lambda m: m.__name__,
 )
 def test_every_public_name_is_documented(module) -> None:

@@ -25,6 +25,7 @@ from pinakes.errors import PinakesError, closest
 VERBS = {
     "train": "Learn a model from labelled documents and a taxonomy.",
     "predict": "Rank the categories of new documents.",
+    "explain": "Show why documents get their categories.",
     "evaluate": "Measure a model on labelled documents.",
     "info": "Show what is inside a model file.",
     "map": "Draw documents in the plane, coloured by branch.",

@@ -20,24 +20,27 @@ AUTO = "auto"
 # what settings are called in Python -> the option that sets them
 FLAGS = {
     "C": "--C",
+    "against": "--against",
     "encoding": "--encoding",
     "format": "--docs-format",
     "gamma": "--gamma",
     "hashing": "--hashing",
     "id": "--id-column",
+    "label": "--label",
     "label_separator": "--label-separator",
     "labels": "--label-column",
     "max_features": "--max-features",
     "max_iter": "--max-iter",
     "max_seconds": "--max-seconds",
     "min_df": "--min-df",
+    "n_documents": "--documents",
     "n_jobs": "--jobs",
     "ngrams": "--ngrams",
     "text": "--text-column",
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
-_OWNERS = "TaxonomySVC|TaxonomySVCCV|StochasticPerceptron|HLSI|TextFeatures|read_documents"
+_OWNERS = "TaxonomySVC|TaxonomySVCCV|StochasticPerceptron|HLSI|TextFeatures|read_documents|explain"
 _SETTING = re.compile(rf"`(\w+)` of (?:{_OWNERS})\b|the option `(\w+)`|`(ngrams|format)`")
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 

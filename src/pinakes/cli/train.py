@@ -72,6 +72,9 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.option("--min-df", type=Number(), default=2, show_default=True, help="Documents a word must stand in.")
 @click.option("--max-features", type=int, help="Keep only so many words, the most frequent.")
 @click.option("--hashing", type=int, metavar="BUCKETS", help="Number words by hash; keeps no vocabulary.")
+@click.option(
+    "--keep-documents", is_flag=True, help="Keep the documents that carry weight in the model, for `pinakes explain`."
+)
 @click.option("--taxonomy-format", metavar="FORMAT", help="tsv, csv, json, paths, taxonomy, skos or obo.")
 @click.option("--language", metavar="CODE", help="Language of the names of a SKOS vocabulary.")
 @click.option("--ids", type=click.Choice(["uri", "notation"]), help="What the labels name in a SKOS vocabulary.")
@@ -91,6 +94,8 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
     check_target(out, inputs=[*docs, source])
     if options["hashing"] is not None:
         refuse_together("--hashing", ["min_df", "max_features"], "hashed words are not counted or chosen")
+    if options["keep_documents"] and options["method"] != "svm":
+        refuse_together(f"--method {options['method']}", ["keep_documents"], "it does not tell what weighs")
     docs_options = reading(options)
     started = time.perf_counter()
     with Steps("reading") as steps:
@@ -137,6 +142,12 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         }
         if search is not None:
             classifier.summary["search"] = _tried(search)
+        if options["keep_documents"]:
+            from pinakes.decisions import KeptDocuments
+
+            X = classifier.vectors(corpus)
+            classifier.documents = KeptDocuments.of(model, X, labels, corpus.ids, corpus.texts)
+            classifier.summary["kept_documents"] = len(classifier.documents)
         steps.start("writing")
         from pinakes.storage import save
 
@@ -148,8 +159,13 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
         f"{_reached(model)}; reading {read - started:.1f} s, "
-        f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s"
+        f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s{_kept(classifier)}"
     )
+
+
+def _kept(classifier: Any) -> str:
+    kept = classifier.documents
+    return "" if kept is None else f"; keeps {len(kept):,} documents, {kept.nbytes / 1e6:.1f} MB"
 
 
 def make_classifier(taxonomy: Any, *, vectors: bool, **options: Any) -> Any:

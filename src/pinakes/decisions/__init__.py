@@ -2,5 +2,6 @@
 
 from pinakes.decisions.classifier import Answer, Classifier
 from pinakes.decisions.confidence import fit_temperature
+from pinakes.decisions.kept import KeptDocuments
 
-__all__ = ["Answer", "Classifier", "fit_temperature"]
+__all__ = ["Answer", "Classifier", "KeptDocuments", "fit_temperature"]

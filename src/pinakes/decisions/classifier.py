@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from pinakes.decisions.confidence import fit_temperature
+from pinakes.decisions.kept import KeptDocuments
 from pinakes.documents import Corpus, TextFeatures
 from pinakes.documents.matrix import as_csr
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
@@ -54,6 +55,8 @@ class Classifier:
         Of the softmax behind confidences, or with label sets of the logistic function; set by `fit`.
     summary : dict
         What was trained on what, for people to read.
+    documents : KeptDocuments or None
+        The training documents that carry weight, for explanations; None: not kept.
 
     Examples
     --------
@@ -69,6 +72,7 @@ class Classifier:
     features: TextFeatures | None = None
     temperature: float = 1.0
     summary: dict[str, Any] = field(default_factory=dict)
+    documents: KeptDocuments | None = None
 
     def fit(
         self,

@@ -49,7 +49,7 @@ def make_tokenizer(
             words = text.translate(ascii_words).split()
         else:
             if strip_accents:
-                text = _strip(text, strip_accents)
+                text = without_accents(text, strip_accents)
             words = findall(text)
         return words if high == 1 else _ngrams(words, low, high)
 
@@ -63,7 +63,7 @@ def _ngrams(words: list[str], low: int, high: int) -> list[str]:
     return terms
 
 
-def _strip(text: str, how: str) -> str:
+def without_accents(text: str, how: str) -> str:
     """Take accents off letters; "ascii" drops whatever is not ASCII after that."""
     if text.isascii():
         return text

@@ -9,8 +9,8 @@ in no order while the row is sparse, and in order of the blocks once it is full 
 is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
 pool and move to its free end when they grow. The free end is dealt out to shards: rows j with j % n_shards == s take
 from shard s, so that each shard can be written by a thread of its own. What a row has outgrown goes to the next row of
-that shard that wants as many blocks: freed[s, n] is the first of a chain of such places of n blocks, each holding in its
-first tag where the next one is. The solver gives more room when a shard has none.
+that shard that wants as many blocks: freed[s, n] is the first of a chain of such places of n blocks, each with the next
+one in its first tag. The solver gives more room when a shard has none.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def with_room(rows: Rows, room: int, n_shards: int = 1, map: Callable = map) -> 
 
 
 def compact(rows: Rows) -> Rows:
-    """Give the rows without free room, for reading only; they are pushed together where they are, and `rows` is lost."""
+    """Give the rows without free room, for reading only; pushed together where they are, so that `rows` is lost."""
     n_blocks = rows.table.shape[1]
     held = int(rows.length.sum(dtype=np.int64))
     if len(rows.tag) == held:

@@ -3,7 +3,7 @@
 A file holds the taxonomy, the classes, the weights, the features with their vocabulary, the settings, and how the
 training went. Weights are stored by taxonomy node, not by the internal numbering of attributes: column k of the weight
 matrix belongs to taxonomy node ``columns[k]``, or, where that is negative, to class ``-columns[k] - 1`` alone. The dual
-variables are not stored.
+variables are stored only with the training documents, where these are kept (storage/kept.py).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.solvers.ascent import Progress
 from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
 from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
+from pinakes.storage.kept import kept_from_state, kept_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
@@ -72,6 +73,8 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
     if classifier.features is not None:
         header["features"], arrays = classifier.features.to_state()
         tensors |= {f"features.{name}": values for name, values in arrays.items()}
+    if classifier.documents is not None:
+        tensors |= kept_state(classifier.documents)
     if isinstance(classifier.model, TaxonomySVC):
         header["model"], arrays = _svc_state(classifier.model)
     else:
@@ -100,6 +103,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
         else:
             model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
+        documents = kept_from_state(tensors, model, fspath(path))
     except ModelFileError as error:
         message = str(error)
         raise ModelFileError(message if message.startswith(fspath(path)) else f"{fspath(path)}: {message}") from None
@@ -110,7 +114,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
             f"{fspath(path)}: the features make {len(features.idf_)} columns and the weights have "
             f"{model.n_features_in_}; train the model again"
         )
-    return Classifier(model, features, temperature, summary) if wrapped else model
+    return Classifier(model, features, temperature, summary, documents) if wrapped else model
 
 
 def _read_features(fields: Fields, tensors: Tensors) -> TextFeatures | None:
