@@ -66,7 +66,9 @@ def command(
     check_inputs(*docs)
     if out is not None:
         if not out.lower().endswith(KINDS):
-            raise click.BadParameter(f"expected a name that ends in {' or '.join(KINDS)}, got {out!r}", param_hint="--out")
+            raise click.BadParameter(
+                f"expected a name that ends in {' or '.join(KINDS)}, got {out!r}", param_hint="--out"
+            )
         check_place(out, [model_a, model_b, *docs])
     docs_options = reading(options)
     with Steps("loading") as steps:
@@ -93,7 +95,9 @@ def command(
     if out is not None:
         say(f"{out}: {len(result.documents):,} of {len(corpus):,} documents have different answers")
     if output == "json":
-        json.dump(rounded(_as_json(result, model_a, model_b, len(corpus), show)), sys.stdout, indent=2, ensure_ascii=False)
+        json.dump(
+            rounded(_as_json(result, model_a, model_b, len(corpus), show)), sys.stdout, indent=2, ensure_ascii=False
+        )
         sys.stdout.write("\n")
     else:
         _write_tables(result, len(corpus), show)
@@ -108,8 +112,8 @@ def _check_inputs_agree(models: list[Classifier], paths: tuple[str, str]) -> Non
     a, b = map(takes, models)
     if a != b:
         raise ParameterError(
-            f"the models must take the same documents: {paths[0]} takes {a} and {paths[1]} takes {b}; compare models that "
-            "were trained on one kind of documents"
+            f"the models must take the same documents: {paths[0]} takes {a} and {paths[1]} takes {b}; compare models "
+            "that were trained on one kind of documents"
         )
 
 

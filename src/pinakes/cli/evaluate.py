@@ -63,9 +63,9 @@ def command(
 ) -> None:
     """Measure a model on labelled documents.
 
-    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals over documents. A model
-    that was trained on label sets is measured on sets. With --report also a page: measures by level and by node, the
-    worst confusions, how far confidences can be trusted, how training went, and how to repeat it all.
+    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals over documents. A
+    model that was trained on label sets is measured on sets. With --report also a page: measures by level and by node,
+    the worst confusions, how far confidences can be trusted, how training went, and how to repeat it all.
     """
     check_inputs(*docs)
     if report is not None:
@@ -94,7 +94,8 @@ def command(
             "training documents; they count as mistakes"
         )
     if report is not None:
-        say(f"{report}: {len(corpus):,} documents, {len(evaluation.taxonomy):,} nodes, {os.path.getsize(report):,} bytes")
+        size = os.path.getsize(report)
+        say(f"{report}: {len(corpus):,} documents, {len(evaluation.taxonomy):,} nodes, {size:,} bytes")
     if output == "json":
         json.dump(rounded(result), sys.stdout, indent=2)
         sys.stdout.write("\n")

@@ -1,6 +1,6 @@
-"""How sure a model is of categories and of everything above them, and whether it was right: what reports are drawn from.
+"""How sure a model is of categories and of everything above them, and whether it was right.
 
-    one label a document    p_k = exp(F_k / T) / sum over y of exp(F_y / T)     P_v = sum of p_k over the classes at or below v
+    one label a document    p_k = exp(F_k / T) / sum over y of exp(F_y / T)     P_v = sum of p_k at or below v
     label sets              p_k = 1 / (1 + exp(-F_k / T))                       P_v = the largest p_k at or below v
 
 Either way a node is never less likely than one below it.
@@ -30,7 +30,7 @@ LEAST = 0.01  # of label sets, only categories with a confidence of at least thi
 
 
 class NodeConfidences:
-    """Gives the confidences of a classifier in its classes and in all nodes; the one place where reports ask for them."""
+    """Gives the confidences of a classifier in classes and in all nodes: the one place where reports ask for them."""
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
@@ -68,7 +68,7 @@ class Bins:
         place = np.minimum((confidence * N_BINS).astype(np.int64), N_BINS - 1)
         return cls(
             np.bincount(place, minlength=N_BINS),
-            np.bincount(place, confidence, N_BINS),
+            np.bincount(place, confidence, N_BINS).astype(np.float64),
             np.bincount(place, right, N_BINS).astype(np.int64),
         )
 
@@ -160,9 +160,7 @@ class Recorder:
         category, parent = self._bins
         if not self._sets:
             category = Bins.of(self._best_confidence, best_right)
-            parent = Bins.of(
-                self._parent_confidence, np.isin(documents * n_labels + self._parent, self._closed.keys)
-            )
+            parent = Bins.of(self._parent_confidence, np.isin(documents * n_labels + self._parent, self._closed.keys))
         return Confidences(
             self._best,
             self._best_confidence,

@@ -61,18 +61,20 @@ def worst_confusions(evaluation: Evaluation) -> list[dict[str, Any]]:
     if not documents:
         return []
     pairs = list(documents)
-    y, p = (np.array(side) for side in zip(*pairs, strict=True))
+    left, right = np.array(pairs).T
     distance = np.where(
-        p == NOTHING, 0.5 * taxonomy.ancestors.sizes()[y], loss.pairs(y, np.where(p == NOTHING, y, p))
+        right == NOTHING,
+        0.5 * taxonomy.ancestors.sizes()[left],
+        loss.pairs(left, np.where(right == NOTHING, left, right)),
     )
     n = np.array([len(documents[pair]) for pair in pairs])
-    by_cost = np.lexsort((y, -distance, -n * distance))[:MOST]
-    by_distance = np.lexsort((y, -n, -distance))[:MOST]
+    by_cost = np.lexsort((left, -distance, -n * distance))[:MOST]
+    by_distance = np.lexsort((left, -n, -distance))[:MOST]
     sure = None if evaluation.confidences is None else evaluation.confidences.best_confidence
     return [
         {
-            "true": int(y[k]),
-            "answer": int(p[k]),
+            "true": int(left[k]),
+            "answer": int(right[k]),
             "n": int(n[k]),
             "distance": float(distance[k]),
             "documents": [_example(corpus, i, sure) for i in _surest(documents[pairs[k]], sure)],

@@ -99,17 +99,13 @@ def difference_intervals(
     one = np.ones((1, _n_documents(means[0], counts[0])))
     a, b = (_weighted(*side, one) for side in zip(means, counts, strict=True))
     return {
-        name: _interval(
-            float(a[name][0] - b[name][0]), np.concatenate(first[name]) - np.concatenate(second[name])
-        )
+        name: _interval(float(a[name][0] - b[name][0]), np.concatenate(first[name]) - np.concatenate(second[name]))
         for name in first
         if name in second
     }
 
 
-def swap_test(
-    a: Counts, b: Counts, n_permutations: int = N_PERMUTATIONS, random_state: int | None = 0
-) -> float:
+def swap_test(a: Counts, b: Counts, n_permutations: int = N_PERMUTATIONS, random_state: int | None = 0) -> float:
     """Give the two-sided p-value of the difference, if the systems could be swapped on any document.
 
     As `metrics.paired_permutation_test`, for a measure that is no mean over documents: exact where at most 14 documents
@@ -117,8 +113,8 @@ def swap_test(
     """
     sides = [(a.hits, b.hits), (a.n_true, b.n_true), (a.n_pred, b.n_pred)]
     changes = [sparse.csr_array(y - x) for x, y in sides]
-    differ = np.flatnonzero(sum(np.abs(change).sum(axis=1) for change in changes))
-    sums = [(np.asarray(x.sum(axis=0)), np.asarray(y.sum(axis=0))) for x, y in sides]
+    differ = np.flatnonzero(sum(np.asarray(abs(change).sum(axis=1)) for change in changes))
+    sums: list[Any] = [(np.asarray(x.sum(axis=0)), np.asarray(y.sum(axis=0))) for x, y in sides]
     few = [change[differ] for change in changes]
 
     def extreme(swapped: Floats) -> int:

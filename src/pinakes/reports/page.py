@@ -71,7 +71,7 @@ def page(report: Report) -> str:
 
 
 def _lead(data: dict[str, Any]) -> str:
-    facts = {name: value for name, value in [*data["data"], *data["facts"]]}
+    facts = dict([*data["data"], *data["facts"]])
     kind = "label sets" if data["sets"] else "one label a document"
     model = f"{facts['Method']}, {kind}"
     return f"{model}; {facts['Documents tested']} documents, {facts['Taxonomy']}"
@@ -139,9 +139,7 @@ def _table(head: Sequence[str], body: Iterable[Sequence[str]], numbers: Iterable
         return "".join(f"<{tag}{scope}{kind}>{cell}</{tag}>" for kind, cell in zip(kinds, row, strict=True))
 
     rows = "".join(f"<tr>{cells('td', row)}</tr>" for row in body)
-    return (
-        f'<div class="wide"><table><thead><tr>{cells("th", head)}</tr></thead><tbody>{rows}</tbody></table></div>'
-    )
+    return f'<div class="wide"><table><thead><tr>{cells("th", head)}</tr></thead><tbody>{rows}</tbody></table></div>'
 
 
 def _pairs(rows: Iterable[Sequence[str]]) -> str:

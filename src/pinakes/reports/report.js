@@ -17,6 +17,7 @@
     return made;
   };
   const whole = (n) => n.toLocaleString("en");
+  const counted = (k, what) => `${whole(k)} ${what}${k === 1 ? "" : "s"}`;
   const percent = (share, places = 1) => `${(100 * share).toFixed(places)} %`;
 
   // -- nodes --------------------------------------------------------------------------------------------------
@@ -42,7 +43,7 @@
   const inWords = (v) => {
     const m = measured(v);
     if (m.f1 === null) return "no test document belongs or was put here" + (nodes.known[v] ? "" : "; no category of the model");
-    return `${whole(m.true)} documents, ${whole(m.predicted)} answered, ${whole(m.hits)} right; precision ${m.precision.toFixed(3)}, ` +
+    return `${counted(m.true, "document")}, ${whole(m.predicted)} answered, ${whole(m.hits)} right; precision ${m.precision.toFixed(3)}, ` +
       `recall ${m.recall.toFixed(3)}, F1 ${m.f1.toFixed(3)}`;
   };
 
@@ -79,8 +80,11 @@
       const kids = below(v).filter((c) => weight(c) > 0), total = v === ALL ? kids.reduce((s, c) => s + weight(c), 0) : weight(v);
       let at = y, thin = [], from = y;
       const flush = () => {
-        if (thin.length > 1) out.push({ v: thin[0], column: column + 1, x: first + column * wide, y: from, w: wide, h: at - from, many: thin.length, some: thin });
-        else if (thin.length) place(thin[0], column + 1, from, at - from);
+        if (thin.length === 1) place(thin[0], column + 1, from, at - from);
+        else for (let k = column + 1; k < depth && thin.length; k++) { // with all that lies below them
+          out.push({ v: thin[0], to: v, column: k, x: first + (k - 1) * wide, y: from, w: wide, h: at - from, many: thin.length, some: thin });
+          thin = thin.flatMap(below).filter((c) => weight(c) > 0);
+        }
         thin = [];
       };
       for (const c of kids) {
@@ -97,13 +101,25 @@
     return { width, height, out };
   }
 
+  const pen = document.createElement("canvas").getContext("2d");
+  function fitted(text, room) { // as much of a text as there is room for
+    pen.font = "12px system-ui, sans-serif";
+    if (pen.measureText(text).width <= room) return text;
+    let low = 0, high = text.length;
+    while (low < high) {
+      const k = (low + high + 1) >> 1;
+      if (pen.measureText(text.slice(0, k) + "…").width <= room) low = k; else high = k - 1;
+    }
+    return low ? text.slice(0, low) + "…" : "";
+  }
+
   function pooled(some) {
     const sum = (of) => some.reduce((s, v) => s + of[v], 0);
     return f1(sum(nodes.hits), sum(nodes.true), sum(nodes.predicted));
   }
 
   const valueOf = (r) => (r.v === ALL ? null : r.many ? pooled(r.some) : measured(r.v).f1);
-  const describe = (r) => (r.many ? `${r.many} nodes below ${name(nodes.parent[r.v])}, too small to tell apart; F1 of all ${(pooled(r.some) ?? 0).toFixed(3)}`
+  const describe = (r) => (r.many ? `${r.many} nodes below ${name(r.to)}, too small to tell apart; F1 of all ${(pooled(r.some) ?? 0).toFixed(3)}`
     : r.v === ALL ? `${whole(n)} nodes` : inWords(r.v));
 
   function render(focus) {
@@ -117,9 +133,8 @@
         "aria-label": `${r.many ? "" : name(r.v) + ": "}${describe(r)}` });
       g.append(draw("rect", { x: r.x, y: r.y, width: r.w, height: r.h, fill: colour(value), "stroke-width": r.h < 6 ? 0.3 : 1 }));
       if (r.h >= 14 && !r.many) {
-        const room = Math.floor((r.w - 12) / 6.3), text = title(r.v);
         const label = draw("text", { x: r.x + 6, y: r.y + Math.min(r.h / 2, 40), "dominant-baseline": "central", fill: inkOn(value) });
-        label.textContent = text.length > room ? text.slice(0, Math.max(1, room - 1)) + "…" : text;
+        label.textContent = fitted(title(r.v), r.w - 12);
         g.append(label);
       }
       return g;
@@ -150,7 +165,7 @@
   const index = (event) => { const g = event.target.closest("g"); return g ? [...svg.children].indexOf(g) : -1; };
 
   function descend(k) {
-    const r = shown[k], target = r.many ? nodes.parent[r.v] : r.v;
+    const r = shown[k], target = r.many ? r.to : r.v;
     if (target === current) return up();
     go(target);
   }
@@ -238,7 +253,7 @@
     const rows = [...data.confusions].sort((a, b) => keys[0](b) - keys[0](a) || keys[1](b) - keys[1](a));
     byId("pairs").replaceChildren(...rows.slice(0, pairsShown).map((c) => {
       const link = (v) => make("a", { href: "#taxonomy", onclick: () => go(v) }, name(v));
-      const item = make("li", {}, make("span", { className: "cost" }, `${whole(c.n)} × ${c.distance} = ${+cost(c).toFixed(2)}`),
+      const item = make("li", {}, make("span", { className: "cost" }, `${counted(c.n, "document")} × distance ${c.distance}`),
         make("b", {}, link(c.true)), " taken for ", make("b", {}, c.answer < 0 ? "nothing" : link(c.answer)),
         make("div", { className: "way" }, paths(c)));
       for (const d of c.documents)
@@ -248,13 +263,13 @@
     if (!rows.length) byId("pairs").append(make("li", {}, "No answer was wrong."));
     byId("more-pairs").hidden = rows.length <= pairsShown;
   }
-  const paths = (c) => { // both ways down, from where they part
+  const paths = (c) => { // the last node above both, and the branches in which they lie from there
     const a = way(c.true), b = c.answer < 0 ? [] : way(c.answer);
     let k = 0;
-    while (k < a.length - 1 && k < b.length - 1 && a[k] === b[k]) k++;
-    const text = (nodesOn) => nodesOn.slice(k).map(title).join(" › ");
-    const common = k ? `both below ${title(a[k - 1])}: ` : "";
-    return `${common}${text(a)}${b.length ? `  |  ${text(b)}` : ""}`;
+    while (k < a.length && k < b.length && a[k] === b[k]) k++;
+    const branches = [a, b].filter((v) => k < v.length - 1).map((v) => title(v[k]));
+    const common = k ? (a[k - 1] === c.true || a[k - 1] === c.answer ? "one lies below the other" : `both below ${title(a[k - 1])}`) : "";
+    return [common, branches.join("  |  ")].filter(Boolean).join(": ");
   };
   byId("order").onchange = () => { pairsShown = PAGE; confusions(); };
   byId("more-pairs").onclick = () => { pairsShown += 2 * PAGE; confusions(); };
@@ -262,22 +277,23 @@
   // -- curves ---------------------------------------------------------------------------------------------------
 
   const COLOURS = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
-  const W = 480, H = 300, LEFT = 52, RIGHT = 12, TOP = 10, BOTTOM = 42;
+  const W = 480, H = 300, LEFT = 48, RIGHT = 22, TOP = 10, BOTTOM = 42;
 
-  function steps(low, high, wanted = 5) {
-    const raw = (high - low) / wanted || 1, power = 10 ** Math.floor(Math.log10(raw));
+  function steps(low, high, least = 0) {
+    const raw = Math.max(least, (high - low) / 5) || 1, power = 10 ** Math.floor(Math.log10(raw));
     const step = [1, 2, 2.5, 5, 10].map((k) => k * power).find((k) => k >= raw - 1e-12);
     const out = [];
     for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9 * step; v += step) out.push(+v.toPrecision(12));
     return out;
   }
-  const plain = (v) => (v !== 0 && (Math.abs(v) >= 1e5 || Math.abs(v) < 1e-3) ? v.toExponential(0) : +v.toPrecision(4) + "");
+  const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+  const plain = (v) => (v !== 0 && (Math.abs(v) >= 1e15 || Math.abs(v) < 1e-3) ? v.toExponential(1) : Math.abs(v) >= 1e4 ? compact.format(v) : +v.toPrecision(4) + "");
   const asPercent = (v) => `${Math.round(100 * v)} %`;
 
-  function axis(low, high, from, to, log) {
+  function axis({ low, high, log, least }, from, to) {
     const f = log ? Math.log10 : (v) => v, a = f(low), b = f(high) === f(low) ? f(low) + 1 : f(high);
     const scale = (v) => from + ((f(v) - a) / (b - a)) * (to - from);
-    let ticks = steps(a, b);
+    let ticks = steps(a, b, least);
     if (log) {
       const powers = [];
       for (let k = Math.ceil(a - 1e-9); k <= b + 1e-9; k++) powers.push(10 ** k);
@@ -288,7 +304,7 @@
 
   // one chart: bounds and names of the axes, what to draw, and what to read out at each place of x
   function chart(figure, { head, note, x, y, keys = [], paint, places, read }) {
-    const ax = axis(x.low, x.high, LEFT, W - RIGHT, x.log), ay = axis(y.low, y.high, H - BOTTOM, TOP, y.log);
+    const ax = axis(x, LEFT, W - RIGHT), ay = axis(y, H - BOTTOM, TOP);
     const pic = draw("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", tabindex: 0, "aria-label": `${head}. ${note || ""} Arrow keys read values.` });
     for (const t of ax.ticks) {
       pic.append(draw("line", { class: "grid", x1: ax.scale(t), x2: ax.scale(t), y1: TOP, y2: H - BOTTOM }));
@@ -422,8 +438,8 @@
       place.append(figure);
       const last = t.round.length - 1;
       chart(figure, {
-        head, note: `${whole(t.round[last])} rounds, ${t.seconds[last].toFixed(1)} s; in the end ${lines.map(([of, ys]) => `${words[of]} ${of === "gap" ? percent(ys[last], 2) : plain(ys[last])}`).join(", ")}.`,
-        x: { low: Math.min(0, t.round[0]), high: Math.max(t.round[last], 1), name: "rounds" }, y: bounds,
+        head, note: `${counted(t.round[last], "round")}, ${t.seconds[last].toFixed(1)} s; in the end ${lines.map(([of, ys]) => `${words[of]} ${of === "gap" ? percent(ys[last], 2) : plain(ys[last])}`).join(", ")}.`,
+        x: { low: Math.min(0, t.round[0]), high: Math.max(t.round[last], 1), name: "rounds", least: 1 }, y: bounds,
         keys: lines.map(([of], k) => [words[of], COLOURS[k]]),
         paint: (g, sx, sy) => lines.forEach(([, ys], k) => {
           const good = t.round.map((r, i) => [r, ys[i]]).filter(([, v]) => v !== null && (!log || v > 0));

@@ -187,15 +187,19 @@ def _nodes(evaluation: Evaluation, counts: dict[str, list[int]]) -> dict[str, An
 
 def _facts(classifier: Classifier) -> dict[str, Any]:
     model = classifier.model
-    settings = {name: v for name, v in model.get_params(deep=False).items() if name not in HIDDEN}
+    settings = {k: v for k, v in model.get_params(deep=False).items() if k not in HIDDEN and v is not None}
     shown = ", ".join(
-        f"{name}={v if v is None or isinstance(v, str | int | float) else type(v).__name__}"
-        for name, v in settings.items()
+        f"{name}={v if isinstance(v, str | int | float) else type(v).__name__}" for name, v in settings.items()
     )
     summary = {k: v for k, v in classifier.summary.items() if k in ("seed", "gap", "rounds", "seconds_training")}
     if "gap" in summary:
-        summary["gap"] = f"{summary['gap']:.4%}"
-    names = {"seed": "Seed of the training", "gap": "Gap reached", "rounds": "Rounds", "seconds_training": "Seconds"}
+        summary["gap"] = f"{100 * summary['gap']:.4g} %"
+    names = {
+        "seed": "Seed of the training",
+        "gap": "Gap reached",
+        "rounds": "Rounds",
+        "seconds_training": "Seconds of training",
+    }
     return {
         "Method": type(model).__name__,
         "Settings": shown,
