@@ -362,7 +362,7 @@
       head: `How sure, and how often right: ${what}`,
       note: `${whole(total)} ${claims}; expected calibration error ${error.toFixed(4)}.`,
       x: { low: 0, high: 1, name: "confidence", text: asPercent }, y: { low: 0, high: 1, text: asPercent },
-      keys: [["share that is right, with its 95 % interval", COLOURS[0]], ["as it should be", "var(--quiet)"], [`number of ${claims}`, "var(--none)"]],
+      keys: [["right, with 95 % interval", COLOURS[0]], ["as it should be", "var(--quiet)"], [`number of ${claims}`, "var(--none)"]],
       paint: (g, sx, sy) => {
         for (const b of bins) {
           const high = 0.25 * Math.sqrt(b.n / most); // roots, so that small bins are seen
