@@ -171,7 +171,7 @@ def _write_tables(result: Comparison, n_documents: int, show: int) -> None:
 
 
 def _write_documents(result: Comparison, out: str) -> None:
-    with open(out, "w", encoding="utf-8", newline="", errors="surrogatepass") as file:
+    with open(out, "w", encoding="utf-8", newline="", errors="replace") as file:
         if out.lower().endswith(".jsonl"):
             file.writelines(json.dumps(document, ensure_ascii=False) + "\n" for document in result.documents)
             return

@@ -42,6 +42,9 @@ def confused_pairs(evaluation: Evaluation) -> list[tuple[int, int, int]]:
         if not len(said):
             found += [(i, int(y), NOTHING) for y in right]
             continue
+        if len(said) == len(right) == 1:
+            found.append((i, int(right[0]), int(said[0])))
+            continue
         pairs = {(int(right[loss.row(int(p), right).argmin()]), int(p)) for p in np.setdiff1d(said, right)}
         pairs |= {(int(y), int(said[loss.row(int(y), said).argmin()])) for y in np.setdiff1d(right, said)}
         found += [(i, y, p) for y, p in sorted(pairs)]

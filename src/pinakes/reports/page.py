@@ -38,7 +38,7 @@ TILES = 4
 def write_report(report: Report, path: str | PathLike[str]) -> None:
     """Write a report as a page; see `page`."""
     text = page(report)
-    with open(path, "w", encoding="utf-8", errors="surrogatepass") as file:
+    with open(path, "w", encoding="utf-8") as file:
         file.write(text)
 
 

@@ -156,7 +156,8 @@
     current = v;
     tip.hidden = true;
     render(focus);
-    said.textContent = v === ALL ? `${whole(n)} nodes` : `${name(v)}: ${inWords(v)}` + alsoBelow(focus ?? v);
+    const told = focus ?? v;
+    said.textContent = told === ALL ? `${whole(n)} nodes` : `${name(told)}: ${inWords(told)}${alsoBelow(told)}`;
   }
 
   const alsoBelow = (v) => (nodes.several[v] ? `; ${name(v)} lies below ${nodes.several[v].map(name).join(" and ")}` : "");
@@ -287,7 +288,7 @@
     return out;
   }
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
-  const plain = (v) => (v !== 0 && (Math.abs(v) >= 1e15 || Math.abs(v) < 1e-3) ? v.toExponential(1) : Math.abs(v) >= 1e4 ? compact.format(v) : +v.toPrecision(4) + "");
+  const plain = (v) => (v === null ? "–" : v !== 0 && (Math.abs(v) >= 1e15 || Math.abs(v) < 1e-3) ? v.toExponential(1) : Math.abs(v) >= 1e4 ? compact.format(v) : +v.toPrecision(4) + "");
   const asPercent = (v) => `${Math.round(100 * v)} %`;
 
   function axis({ low, high, log, least }, from, to) {
@@ -428,9 +429,9 @@
     const groups = [["Objective", ["p_obj", "d_obj"]], ["Duality gap", ["gap"]], ["Margin", ["margin"]], ["Weights", ["norm"]]];
     place.replaceChildren();
     for (const [head, wanted] of groups) {
-      const lines = series(wanted);
-      if (!lines.length) continue;
-      const all = lines.flatMap(([, ys]) => ys).filter((v) => v !== null), low = Math.min(...all), high = Math.max(...all);
+      const lines = series(wanted), all = lines.flatMap(([, ys]) => ys).filter((v) => v !== null);
+      if (!all.length) continue;
+      const low = Math.min(...all), high = Math.max(...all);
       const positive = all.filter((v) => v > 0), least = Math.min(...positive);
       const log = positive.length > 1 && high / least > 30 && low >= 0;
       const bounds = log ? { low: least, high, log } : { low: Math.min(0, low), high: high > low ? high : low + Math.abs(low || 1) };
@@ -438,7 +439,7 @@
       place.append(figure);
       const last = t.round.length - 1;
       chart(figure, {
-        head, note: `${counted(t.round[last], "round")}, ${t.seconds[last].toFixed(1)} s; in the end ${lines.map(([of, ys]) => `${words[of]} ${of === "gap" ? percent(ys[last], 2) : plain(ys[last])}`).join(", ")}.`,
+        head, note: `${counted(t.round[last], "round")}, ${t.seconds[last].toFixed(1)} s; in the end ${lines.map(([of, ys]) => `${words[of]} ${of === "gap" && ys[last] !== null ? percent(ys[last], 2) : plain(ys[last])}`).join(", ")}.`,
         x: { low: Math.min(0, t.round[0]), high: Math.max(t.round[last], 1), name: "rounds", least: 1 }, y: bounds,
         keys: lines.map(([of], k) => [words[of], COLOURS[k]]),
         paint: (g, sx, sy) => lines.forEach(([, ys], k) => {

@@ -143,7 +143,7 @@ def data_rows(evaluation: Evaluation, classifier: Classifier) -> list[list[str]]
     levels = taxonomy.levels[[taxonomy.index(label) for label in sorted(seen)]]
     rows = [
         ["Documents tested", f"{len(corpus):,}" + (f" ({len(corpus.skipped):,} skipped)" if corpus.skipped else "")],
-        ["Categories in them", f"{len(seen):,}, at {_span(levels)} of the taxonomy".replace("at ", "at level ", 1)],
+        ["Categories in them", f"{len(seen):,}, at level {_span(levels)} of the taxonomy"],
         ["Labels a document", f"{n_labels.mean():.2f} on average, {n_labels.max()} at most"],
         [what, _quartiles(sizes)],
         ["Documents with only unseen labels", f"{evaluation.n_unseen:,}; they count as mistakes"],
