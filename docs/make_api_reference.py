@@ -27,6 +27,7 @@ ROOMS: list[tuple[str, str, list[str] | None]] = [
     ("pinakes.explain", "pinakes.explain", None),
     ("pinakes.metrics", "pinakes.metrics", None),
     ("pinakes.plots", "pinakes.plots", None),
+    ("pinakes.reports", "pinakes.reports", None),
     ("pinakes.datasets", "pinakes.datasets", None),
     ("pinakes.taxonomy.loss", "pinakes.taxonomy.loss", ["NodeCosts", "make_loss"]),
     ("pinakes.taxonomy.check", "pinakes.taxonomy.check", ["check_taxonomy"]),

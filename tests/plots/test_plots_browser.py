@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pytest
-from browser import Browser, find_browser
 
+from browser import Browser, find_browser
 from pinakes.plots import Branch, DocumentMap, View, write_page
 
 pytestmark = pytest.mark.skipif(find_browser() is None, reason="needs Chromium: install it to test the page of maps")

@@ -1,29 +1,39 @@
-"""`pinakes evaluate`: every measure of a model on labelled documents."""
+"""`pinakes evaluate`: every measure of a model on labelled documents, and a report on it."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from pinakes.cli.console import Steps, say, write_table
-from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
+from pinakes.cli.options import (
+    Verb,
+    check_inputs,
+    check_place,
+    command_line,
+    document_options,
+    example,
+    output_format,
+    reading,
+)
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
     from pinakes.documents import Corpus
-
-AT_ONCE = 2000  # documents scored on all categories at a time
-WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
-SETS_WITH_INTERVAL = ("set_loss",)
+    from pinakes.reports import Evaluation, Report
 
 
 @click.command(
     "evaluate",
     cls=Verb,
-    epilog=example("pinakes evaluate model.pinakes test.jsonl --format table"),
+    epilog=example(
+        "pinakes evaluate model.pinakes test.jsonl --format table",
+        "pinakes evaluate model.pinakes test.jsonl --report report.html",
+    ),
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
@@ -36,40 +46,58 @@ SETS_WITH_INTERVAL = ("set_loss",)
     help="A document with several labels, for a model of one label: refuse it, test against the first, or against the "
     "one nearest to the answer.",
 )
+@click.option("--report", metavar="FILE", help="Write a report to look at: one .html page that needs nothing else.")
+@click.option("--title", help="What to write above the report.  [default: the names of model and documents]")
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["json", "table"])
 @document_options
-def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, output: str, **options: Any) -> None:
+def command(
+    model: str,
+    docs: tuple[str, ...],
+    several: str,
+    report: str | None,
+    title: str | None,
+    jobs: int | None,
+    output: str,
+    **options: Any,
+) -> None:
     """Measure a model on labelled documents.
 
-    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals for the main ones. A
-    model that was trained on label sets is measured on sets.
+    Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals over documents. A
+    model that was trained on label sets is measured on sets. With --report also a page: measures by level and by node,
+    the worst confusions, how far confidences can be trusted, how training went, and how to repeat it all.
     """
     check_inputs(*docs)
+    if report is not None:
+        if not report.lower().endswith((".html", ".htm")):
+            raise click.BadParameter(f"expected a name that ends in .html, got {report!r}", param_hint="--report")
+        check_place(report, [model, *docs])
     docs_options = reading(options)
     with Steps("loading") as steps:
-        from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
+        from pinakes.cli.corpus import tell_skipped
         from pinakes.cli.models import load_classifier
 
         classifier = load_classifier(model, jobs)
-        steps.start("reading")
-        width = None if classifier.features else classifier.model.n_features_in_
-        corpus = read_corpus(docs, docs_options, steps, n_features=width)
-        corpus = check_labels(corpus, classifier.model.taxonomy_, docs_options["on_error"])
-        if several != "nearest" and not classifier.has_sets:
-            corpus.labels = [
-                (label,) for label in corpus.single_labels(several="first" if several == "first" else "error")
-            ]
+        corpus = read_tested(classifier, docs, several, docs_options, steps)
         steps.start("evaluating")
-        result = measure(classifier, corpus, steps)
+        evaluation = evaluate(classifier, corpus, steps, confidences=report is not None)
+        result = results(evaluation)
+        if report is not None:
+            from pinakes.reports import write_report
+
+            steps.start("report")
+            write_report(_report(evaluation, classifier, model, title or _title(model, docs)), report)
         tell_skipped(corpus.skipped)
-    if result["unseen_labels"]:
+    if evaluation.n_unseen:
         say(
-            f"pinakes: note: {result['unseen_labels']:,} of {len(corpus):,} documents have only labels without "
+            f"pinakes: note: {evaluation.n_unseen:,} of {len(corpus):,} documents have only labels without "
             "training documents; they count as mistakes"
         )
+    if report is not None:
+        size = os.path.getsize(report)
+        say(f"{report}: {len(corpus):,} documents, {len(evaluation.taxonomy):,} nodes, {size:,} bytes")
     if output == "json":
-        json.dump(_rounded(result), sys.stdout, indent=2)
+        json.dump(rounded(result), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
     intervals = result.pop("intervals")
@@ -81,50 +109,68 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
     write_table(["measure", "value", "95 % interval"], rows, numbers=["value"])
 
 
-def _rounded(value: Any) -> Any:
+def read_tested(
+    classifier: Classifier, docs: tuple[str, ...], several: str, options: dict[str, Any], steps: Steps
+) -> Corpus:
+    """Read labelled documents to test a classifier on; `several` says what becomes of several labels."""
+    from pinakes.cli.corpus import check_labels, read_corpus
+
+    steps.start("reading")
+    width = None if classifier.features else classifier.model.n_features_in_
+    corpus = read_corpus(docs, options, steps, n_features=width)
+    corpus = check_labels(corpus, classifier.model.taxonomy_, options["on_error"])
+    if several != "nearest" and not classifier.has_sets:
+        corpus.labels = [(label,) for label in corpus.single_labels(several="first" if several == "first" else "error")]
+    return corpus
+
+
+def evaluate(classifier: Classifier, corpus: Corpus, steps: Steps, *, confidences: bool = False) -> Evaluation:
+    """Answer all documents, telling how many are done."""
+    from pinakes import reports
+
+    def progress(done: int) -> None:
+        steps.update(f"{done:,} documents", done / len(corpus))
+
+    return reports.evaluate(classifier, corpus, confidences=confidences, progress=progress)
+
+
+def results(evaluation: Evaluation) -> dict[str, Any]:
+    """Give all measures, and the intervals of those that have one."""
+    from pinakes.reports.counts import intervals
+
+    spread = intervals(evaluation.means, evaluation.counts)
+    return {
+        "n_documents": len(evaluation),
+        "unseen_labels": evaluation.n_unseen,
+        **evaluation.measures,
+        "intervals": {name: [spread[name].low, spread[name].high] for name in evaluation.measures if name in spread},
+    }
+
+
+def rounded(value: Any) -> Any:
     """Give numbers with the six places that a test set can tell apart."""
     if isinstance(value, dict):
-        return {name: _rounded(part) for name, part in value.items()}
+        return {name: rounded(part) for name, part in value.items()}
     if isinstance(value, list):
-        return [_rounded(part) for part in value]
+        return [rounded(part) for part in value]
     return round(value, 6) if isinstance(value, float) else value
 
 
-def measure(classifier: Classifier, corpus: Corpus, steps: Steps) -> dict[str, Any]:
-    """Give all measures of a classifier on a corpus; scores of all categories are formed in parts."""
-    import numpy as np
+def _title(model: str, docs: tuple[str, ...]) -> str:
+    return f"{os.path.basename(model)} on {', '.join(os.path.basename(path) or path for path in docs)}"
 
-    from pinakes import metrics
 
-    model = classifier.model
-    taxonomy = model.taxonomy_
-    classes = [str(k) for k in model.classes_]
-    rankings = [name for name, metric in metrics.METRICS.items() if metric.needs == "scores"]
-    per_document: dict[str, list[Any]] = {name: [] for name in rankings}
-    answers: list[Any] = []
-    X = classifier.vectors(corpus)
-    for start in range(0, len(corpus), AT_ONCE):
-        scores = model.decision_function(X[start : start + AT_ONCE])
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        true = corpus.labels[start : start + AT_ONCE]
-        if classifier.has_sets:
-            answers += [[str(k) for k in few] for few in classifier.label_sets(X[start : start + AT_ONCE])]
-        else:
-            answers += [classes[k] for k in scores.argmax(axis=1)]
-        for name in rankings:
-            per_document[name].append(metrics.METRICS[name](true, scores, taxonomy, classes, per_document=True))
-        steps.update(f"{min(start + AT_ONCE, len(corpus)):,} documents", (start + AT_ONCE) / len(corpus))
-    values: dict[str, Any] = {"n_documents": len(corpus)}
-    known = set(classes)
-    values["unseen_labels"] = sum(known.isdisjoint(labels) for labels in corpus.labels)
-    evaluate = metrics.evaluate_sets if classifier.has_sets else metrics.evaluate_labels
-    values |= evaluate(corpus.labels, answers, taxonomy)
-    values |= {name: float(np.concatenate(parts).mean()) for name, parts in per_document.items()}
-    nearest = corpus.labels if classifier.has_sets else metrics.nearest_true(corpus.labels, answers, taxonomy)
-    values["intervals"] = {}
-    for name in SETS_WITH_INTERVAL if classifier.has_sets else WITH_INTERVAL:
-        each = metrics.METRICS[name](nearest, answers, taxonomy, per_document=True)
-        interval = metrics.bootstrap_interval(each)
-        values["intervals"][name] = [interval.low, interval.high]
-    return values
+def _report(evaluation: Evaluation, classifier: Classifier, path: str, title: str) -> Report:
+    from pinakes.reports import make_report
+    from pinakes.storage import origin
+
+    made = origin(path)
+    trained = classifier.summary.get("command")
+    commands = {"train": str(trained)} if trained else {}
+    facts = {
+        "Model file": f"{os.path.basename(path)}, {os.path.getsize(path):,} bytes",
+        "Model of": f"{made['written']}, by Pinakes {made['pinakes']}",
+    }
+    return make_report(
+        evaluation, classifier, title=title, commands={**commands, "evaluate": command_line()}, facts=facts
+    )

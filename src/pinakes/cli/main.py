@@ -27,6 +27,7 @@ VERBS = {
     "predict": "Rank the categories of new documents.",
     "explain": "Show why documents get their categories.",
     "evaluate": "Measure a model on labelled documents.",
+    "compare": "Compare two models on the same labelled documents.",
     "info": "Show what is inside a model file.",
     "map": "Draw documents in the plane, coloured by branch.",
     "taxonomy": "Check, show or convert a taxonomy.",
@@ -88,7 +89,8 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line; every foreseen mishap ends as one line on stderr and a non-zero exit."""
     try:
         with plain_warnings(), _safe_output():
-            code = cli.main(args=args, prog_name="pinakes", standalone_mode=False)
+            words = sys.argv[1:] if args is None else list(args)
+            code = cli.main(args=args, prog_name="pinakes", standalone_mode=False, obj=words)
             sys.stdout.flush()
     except (Interrupted, KeyboardInterrupt, click.exceptions.Abort):
         _leave("interrupted; no file was changed", EXIT_INTERRUPTED)

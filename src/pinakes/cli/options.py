@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -165,6 +166,13 @@ def given(name: str) -> bool:
     """Say whether an option of the running command, by parameter name, was given by the user."""
     context = click.get_current_context(silent=True)
     return context is not None and context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+
+
+def command_line() -> str:
+    """Give the running command as it was typed, to be repeated."""
+    context = click.get_current_context(silent=True)
+    words = context.find_root().obj if context is not None else None
+    return shlex.join(["pinakes", *map(str, words or [])])
 
 
 def refuse_together(one: str, others: Iterable[str], why: str) -> None:

@@ -16,6 +16,7 @@ from pinakes.cli.options import (
     Verb,
     check_inputs,
     check_target,
+    command_line,
     document_options,
     example,
     reading,
@@ -139,6 +140,8 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
             "seconds_reading": round(read - started, 3),
             "seconds_training": round(model.history_[-1].seconds, 3),
             "seconds": round(time.perf_counter() - started, 3),
+            "seed": options["seed"],
+            "command": command_line(),
         }
         if search is not None:
             classifier.summary["search"] = _tried(search)

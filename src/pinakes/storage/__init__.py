@@ -1,5 +1,5 @@
 """Model files: one file each, JSON and tensors, no pickle."""
 
-from pinakes.storage.model import load, save
+from pinakes.storage.model import load, origin, save
 
-__all__ = ["load", "save"]
+__all__ = ["load", "origin", "save"]

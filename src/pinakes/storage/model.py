@@ -23,7 +23,7 @@ from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.solvers.ascent import Progress
-from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
+from pinakes.storage.bundle import Tensors, read_bundle, read_header, write_bundle
 from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
 from pinakes.storage.kept import kept_from_state, kept_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
@@ -115,6 +115,12 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
             f"{model.n_features_in_}; train the model again"
         )
     return Classifier(model, features, temperature, summary, documents) if wrapped else model
+
+
+def origin(path: Path) -> dict[str, str]:
+    """Say when a model file was written (`written`, ISO 8601 in UTC) and by which version (`pinakes`)."""
+    fields = Fields(read_header(path, kind=KIND, newest=VERSION), path)
+    return {name: fields.text(name) for name in ("written", "pinakes")}
 
 
 def _read_features(fields: Fields, tensors: Tensors) -> TextFeatures | None:

@@ -96,10 +96,10 @@ class Browser:
         text, _, self._left = self._left.partition(b"\0")
         return json.loads(text)
 
-    def open(self, path):
-        """Open a file and wait until its map has been drawn."""
+    def open(self, path, ready="window.pinakesMap && window.pinakesMap.state.frames > 0"):
+        """Open a file and wait until it is ready: by default, until its map has been drawn."""
         self.call("Page.navigate", url=f"file://{path}")
-        self.wait("window.pinakesMap && window.pinakesMap.state.frames > 0")
+        self.wait(ready)
 
     def run(self, code):
         """Run JavaScript and give its value."""
