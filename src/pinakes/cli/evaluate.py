@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinakes.cli.console import Steps, say, write_table
+from pinakes.cli.decisions import BEST, decision_option, measure_decision
 from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
 
 if TYPE_CHECKING:
@@ -36,14 +37,18 @@ SETS_WITH_INTERVAL = ("set_loss",)
     help="A document with several labels, for a model of one label: refuse it, test against the first, or against the "
     "one nearest to the answer.",
 )
+@decision_option
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["json", "table"])
 @document_options
-def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, output: str, **options: Any) -> None:
+def command(
+    model: str, docs: tuple[str, ...], several: str, decision: str, jobs: int | None, output: str, **options: Any
+) -> None:
     """Measure a model on labelled documents.
 
     Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals for the main ones. A
-    model that was trained on label sets is measured on sets.
+    model that was trained on label sets is measured on sets. With --decision, what that decision answers is measured,
+    as sets of nodes: saying nothing costs the distance to above the roots.
     """
     check_inputs(*docs)
     docs_options = reading(options)
@@ -61,7 +66,10 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
                 (label,) for label in corpus.single_labels(several="first" if several == "first" else "error")
             ]
         steps.start("evaluating")
-        result = measure(classifier, corpus, steps)
+        if decision == BEST:
+            result = measure(classifier, corpus, steps)
+        else:
+            result = measure_decision(classifier, corpus, decision, steps)
         tell_skipped(corpus.skipped)
     if result["unseen_labels"]:
         say(
@@ -76,7 +84,7 @@ def command(model: str, docs: tuple[str, ...], several: str, jobs: int | None, o
     rows = []
     for name, value in result.items():
         low, high = intervals.get(name, ("", ""))
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+        shown = f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
         rows.append((name, shown, f"{low:.4f} to {high:.4f}" if name in intervals else ""))
     write_table(["measure", "value", "95 % interval"], rows, numbers=["value"])
 

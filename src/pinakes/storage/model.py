@@ -18,12 +18,14 @@ from scipy import sparse
 
 from pinakes import __version__
 from pinakes.decisions import Classifier
+from pinakes.decisions.held_out import has_sets
 from pinakes.documents import TextFeatures
 from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.solvers.ascent import Progress
 from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
+from pinakes.storage.calibration import calibration_from_state, calibration_state
 from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
 from pinakes.taxonomy import Taxonomy
@@ -31,7 +33,8 @@ from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
 from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss, make_loss
 
 KIND = "classifier"
-VERSION = 2  # 1: a TaxonomySVC, and still written for one; 2: any estimator, named in the header
+# 1: a TaxonomySVC, and still written for one; 2: any estimator, named in the header; 3: a calibrated classifier
+VERSION = 3
 COLDEST = 1e-6  # lowest temperature
 KERNELS = ("linear",)  # models that are their weights
 Path = str | PathLike[str]
@@ -60,7 +63,7 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
         )
     header: dict[str, Any] = {
         "kind": KIND,
-        "version": 1 if isinstance(classifier.model, TaxonomySVC) else VERSION,
+        "version": 3 if classifier.calibration is not None else 1 if isinstance(classifier.model, TaxonomySVC) else 2,
         "pinakes": __version__,
         "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "wrapped": isinstance(model, Classifier),
@@ -72,6 +75,9 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
     if classifier.features is not None:
         header["features"], arrays = classifier.features.to_state()
         tensors |= {f"features.{name}": values for name, values in arrays.items()}
+    if classifier.calibration is not None:
+        header["calibration"], arrays = calibration_state(classifier)
+        tensors |= arrays
     if isinstance(classifier.model, TaxonomySVC):
         header["model"], arrays = _svc_state(classifier.model)
     else:
@@ -100,6 +106,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
         else:
             model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
+        calibration, coverage = calibration_from_state(fields, tensors, model.taxonomy_.depth, has_sets(model))
     except ModelFileError as error:
         message = str(error)
         raise ModelFileError(message if message.startswith(fspath(path)) else f"{fspath(path)}: {message}") from None
@@ -110,7 +117,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
             f"{fspath(path)}: the features make {len(features.idf_)} columns and the weights have "
             f"{model.n_features_in_}; train the model again"
         )
-    return Classifier(model, features, temperature, summary) if wrapped else model
+    return Classifier(model, features, temperature, summary, calibration, coverage) if wrapped else model
 
 
 def _read_features(fields: Fields, tensors: Tensors) -> TextFeatures | None:
