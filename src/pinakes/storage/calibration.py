@@ -12,6 +12,8 @@ from pinakes.storage.bundle import Tensors
 from pinakes.storage.schema import Fields, take
 
 KINDS = ("shares", "sets")
+FIRST = 3  # version of files with a calibration
+STEEPEST = 1e12  # slope of anything
 
 
 def calibration_state(classifier: Classifier) -> tuple[dict[str, Any] | None, Tensors]:
@@ -37,7 +39,7 @@ def calibration_from_state(
     fields: Fields, tensors: Tensors, depth: int, has_sets: bool
 ) -> tuple[Calibration | SetCalibration | None, Coverage | None]:
     """Make calibration and coverage again; what does not fit together is a ModelFileError."""
-    if "calibration" not in fields or fields.values["calibration"] is None:
+    if fields.integer("version") < FIRST:
         return None, None
     inner = fields.fields("calibration")
     kind = inner.text("kind", choices=KINDS)
@@ -46,18 +48,21 @@ def calibration_from_state(
     calibration: Calibration | SetCalibration
     if kind == "sets":
         coefficients = take(tensors, "calibration.coefficients", np.float64, [depth, 3], fields.path)
-        if not np.isfinite(coefficients).all() or (coefficients[:, 1] < 0).any():
-            raise ModelFileError(f"{fields.path}: the calibration must be finite and rise with the score")
+        if not (np.abs(coefficients) <= STEEPEST).all() or (coefficients[:, 1] < 0).any():
+            raise ModelFileError(f"{fields.path}: the calibration must be finite and rise with the score; train again")
         calibration = SetCalibration(coefficients)
     else:
-        rows = inner.numbers("slope", width=3)
+        slope = inner.numbers("slope", width=3)[0]
+        if max(map(abs, slope)) > STEEPEST:
+            raise ModelFileError(f"{fields.path}: the calibration's slope must be at most {STEEPEST:g}, got {slope}")
         knots = take(tensors, "calibration.knots", np.float64, [2, None], fields.path)
         rising = knots.shape[1] > 1 and (np.diff(knots[0]) > 0).all() and (np.diff(knots[1]) >= 0).all()
         if not np.isfinite(knots).all() or not rising or (knots[:, 0] != 0).any() or (knots[:, -1] != 1).any():
             raise ModelFileError(
                 f"{fields.path}: the calibration's points must rise from 0 to 1; train the model again"
             )
-        calibration = Calibration((rows[0][0], rows[0][1], rows[0][2]), inner.number("least", above=0), knots)
+        least = inner.number("least", above=0, maximum=STEEPEST)
+        calibration = Calibration((slope[0], slope[1], slope[2]), least, knots)
     if not inner.boolean("coverage"):
         return calibration, None
     node, sets = (take(tensors, f"coverage.{name}", np.float64, [None], fields.path) for name in ("node", "sets"))
