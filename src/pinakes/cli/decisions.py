@@ -35,7 +35,7 @@ class DecisionName(click.ParamType):  # type: ignore[type-arg]
         try:
             return str(read_decision(value))
         except ParameterError as error:
-            self.fail(str(error).replace("`decision` ", ""), param, ctx)
+            self.fail(str(error), param, ctx)
 
 
 def decision_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -91,7 +91,7 @@ def measure_decision(classifier: Classifier, corpus: Corpus, decision: str, step
         true = np.array([taxonomy.index(label) for label in labels], dtype=np.int64)
         owner, above = members(taxonomy.ancestors, true)
         inside = owner[np.isin(above, few)]
-        held.append(len(few) == 0 or len(np.unique(inside)) == len(true))
+        held.append(len(few) == 0 or (len(true) > 0 and len(np.unique(inside)) == len(true)))
     values["coverage"] = float(np.mean(held))
     interval = metrics.bootstrap_interval(each)
     values["intervals"] = {name: [interval.low, interval.high]}

@@ -10,7 +10,7 @@ import click
 
 from pinakes.cli.console import Steps, say, write_table
 from pinakes.cli.decisions import BEST, decision_option, measure_decision
-from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
+from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading, refuse_together
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
@@ -38,11 +38,23 @@ SETS_WITH_INTERVAL = ("set_loss",)
     "one nearest to the answer.",
 )
 @decision_option
+@click.option(
+    "--unlabelled",
+    is_flag=True,
+    help="Documents without labels are of no category: to say nothing is right for them. With --decision.",
+)
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["json", "table"])
 @document_options
 def command(
-    model: str, docs: tuple[str, ...], several: str, decision: str, jobs: int | None, output: str, **options: Any
+    model: str,
+    docs: tuple[str, ...],
+    several: str,
+    decision: str,
+    unlabelled: bool,
+    jobs: int | None,
+    output: str,
+    **options: Any,
 ) -> None:
     """Measure a model on labelled documents.
 
@@ -51,6 +63,10 @@ def command(
     as sets of nodes: saying nothing costs the distance to above the roots.
     """
     check_inputs(*docs)
+    if decision == BEST:
+        refuse_together("--decision best", ["unlabelled"], "it always answers")
+    elif several == "nearest":
+        refuse_together(f"--decision {decision}", ["several"], "it is measured against one truth a document")
     docs_options = reading(options)
     with Steps("loading") as steps:
         from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
@@ -60,11 +76,11 @@ def command(
         steps.start("reading")
         width = None if classifier.features else classifier.model.n_features_in_
         corpus = read_corpus(docs, docs_options, steps, n_features=width)
-        corpus = check_labels(corpus, classifier.model.taxonomy_, docs_options["on_error"])
+        corpus = check_labels(corpus, classifier.model.taxonomy_, docs_options["on_error"], unlabelled)
         if several != "nearest" and not classifier.has_sets:
-            corpus.labels = [
-                (label,) for label in corpus.single_labels(several="first" if several == "first" else "error")
-            ]
+            corpus.labels = [few[:1] if several == "first" or not few else few for few in corpus.labels]
+            labelled = corpus.take([i for i, few in enumerate(corpus.labels) if few])
+            labelled.single_labels(several="error")
         steps.start("evaluating")
         if decision == BEST:
             result = measure(classifier, corpus, steps)

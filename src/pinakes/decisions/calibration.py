@@ -38,7 +38,7 @@ def identity_knots() -> Floats:
     return np.array([[0.0, 1.0], [0.0, 1.0]])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """How sure the classes are, given their scores; one label a document.
 

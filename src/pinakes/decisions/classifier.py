@@ -279,16 +279,13 @@ class Classifier:
     def _decided(
         self, X: sparse.csr_array, decision: Decision, believer: Believer, loss: Loss
     ) -> Iterator[tuple[list[Nodes], Beliefs]]:
-        place = {str(k): v for k, v in zip(self.model.classes_, believer.class_node, strict=True)}
         done = 0
         for scores in self._scores(X):
             beliefs = believer.beliefs(scores)
             if decision.name == "best" and believer.has_sets:
-                taxonomy = self.model.taxonomy_
+                index = self.model.taxonomy_.index
                 sets = self.label_sets(X[done : done + len(scores)])
-                nodes = [
-                    np.array([place.get(str(k), taxonomy.index(str(k))) for k in few], dtype=np.int64) for few in sets
-                ]
+                nodes = [np.array([index(str(k)) for k in few], dtype=np.int64) for few in sets]
             else:
                 nodes = decide(decision, believer, beliefs, loss, self.coverage)
             done += len(scores)
@@ -310,7 +307,13 @@ class Classifier:
         return Calibration.from_temperature(temperature)
 
     def _believer(self) -> Believer:
-        return Believer.of(self.model, self._calibration)
+        """Make what turns scores into probabilities, once for a fitted model and a calibration."""
+        of = (self.model, self.model.classes_, self.calibration, self.temperature)
+        kept = self.__dict__.get("_kept")
+        if kept is None or any(a is not b for a, b in zip(kept[0], of, strict=True)):
+            kept = self.__dict__["_kept"] = of, Believer.of(self.model, self._calibration)
+        believer: Believer = kept[1]
+        return believer
 
     def _loss(self, loss: LossSpec) -> Loss:
         if loss is None:

@@ -31,7 +31,7 @@ Floats = npt.NDArray[np.float64]
 EVERYTHING = 1.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Coverage:
     """What the documents put aside needed.
 

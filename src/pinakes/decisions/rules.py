@@ -54,19 +54,19 @@ def read_decision(text: str | Decision) -> Decision:
         return text
     name, colon, number = str(text).partition(":")
     if name not in NAMES:
-        raise ParameterError(f"`decision` must be {SHOWN}, got {text!r}{closest(name, NAMES)}")
+        raise ParameterError(f"a decision must be {SHOWN}, got {text!r}{closest(name, NAMES)}")
     if not colon:
         if name in WITH_LEVEL:
-            raise ParameterError(f"`decision` {name!r} needs a number between 0 and 1: {name}:0.9, got {text!r}")
+            raise ParameterError(f"the decision {name!r} needs a number between 0 and 1: {name}:0.9, got {text!r}")
         return Decision(name)
     if name not in (*WITH_LEVEL, "abstain"):
-        raise ParameterError(f"`decision` {name!r} takes no number, got {text!r}")
+        raise ParameterError(f"the decision {name!r} takes no number, got {text!r}")
     try:
         level = float(number)
     except ValueError:
         level = float("nan")
     if not 0 < level < 1:
-        raise ParameterError(f"`decision` {name!r} needs a number between 0 and 1, as in {name}:0.9, got {text!r}")
+        raise ParameterError(f"the decision {name!r} needs a number between 0 and 1, as in {name}:0.9, got {text!r}")
     return Decision(name, level)
 
 
@@ -81,7 +81,7 @@ def decide(
     if name in ("coverage", "sets"):
         if coverage is None or not len(coverage.sets):
             raise ParameterError(
-                f"`decision` {str(decision)!r} needs documents that the model has not seen, and this one has none: "
+                f"the decision {str(decision)!r} needs documents that the model has not seen, and this one has none: "
                 "train it again on more documents, or give it some (Classifier.calibrate)"
             )
         return _covering(name, level or 0.0, believer, beliefs, coverage)

@@ -31,7 +31,7 @@ FEWEST_DOCUMENTS = 200
 HOLD = 1.0  # how strongly a level is held near all levels together, in documents
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SetCalibration:
     """How sure the nodes are, given the scores of classes; any number of labels a document.
 
