@@ -11,6 +11,7 @@ import click
 from pinakes.cli.console import Steps, say, write_table
 from pinakes.cli.decisions import BEST, decision_option, measure_decision
 from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading, refuse_together
+from pinakes.errors import ParameterError
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
@@ -66,7 +67,10 @@ def command(
     if decision == BEST:
         refuse_together("--decision best", ["unlabelled"], "it always answers")
     elif several == "nearest":
-        refuse_together(f"--decision {decision}", ["several"], "it is measured against one truth a document")
+        raise ParameterError(
+            f"--labels nearest does not go with --decision {decision}, which is measured against one truth a document; "
+            "use --labels first"
+        )
     docs_options = reading(options)
     with Steps("loading") as steps:
         from pinakes.cli.corpus import check_labels, read_corpus, tell_skipped
