@@ -356,6 +356,10 @@ def _is_allowed(path: tuple[Any, ...], value: Any) -> bool:
     number = isinstance(value, float | int) and not isinstance(value, bool)
     if path[0] == "temperature" or path in [("model", name) for name in ("C", "tol", "intercept_scaling")]:
         return number and value > 0
+    if path[:2] == ("calibration", "slope") and len(path) == 4:
+        return number and abs(value) <= 1e12
+    if path == ("calibration", "least"):
+        return number and 0 < value <= 1e12
     if path[:2] == ("model", "history") and len(path) == 4:
         return number and abs(value) < 1e301
     if path[:2] == ("model", "node_weight") and len(path) == 3:

@@ -22,13 +22,16 @@ def read_corpus(paths: tuple[str, ...], options: dict[str, Any], steps: Steps, n
     return corpus
 
 
-def check_labels(corpus: Corpus, taxonomy: Taxonomy, on_error: str) -> Corpus:
-    """Refuse, or leave out under on_error "skip", documents without labels or with labels the taxonomy lacks."""
+def check_labels(corpus: Corpus, taxonomy: Taxonomy, on_error: str, unlabelled: bool = False) -> Corpus:
+    """Refuse, or leave out under on_error "skip", documents without labels or with labels the taxonomy lacks.
+
+    With `unlabelled`, documents without labels are kept: they are of no category.
+    """
     kept = []
     for i, labels in enumerate(corpus.labels):
         source, line = corpus.sources[i], corpus.lines[i]
         unknown = next((label for label in labels if label not in taxonomy), None)
-        if labels and unknown is None:
+        if (labels or unlabelled) and unknown is None:
             kept.append(i)
         elif on_error == "skip":
             why = f"the label {unknown!r} is not in the taxonomy" if labels else "no label"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pinakes.cli.console import Steps, say, write_table
+from pinakes.cli.decisions import BEST, decision_option, measure_decision
 from pinakes.cli.options import (
     Verb,
     check_inputs,
@@ -19,7 +20,9 @@ from pinakes.cli.options import (
     example,
     output_format,
     reading,
+    refuse_together,
 )
+from pinakes.errors import ParameterError
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
@@ -48,6 +51,12 @@ if TYPE_CHECKING:
 )
 @click.option("--report", metavar="FILE", help="Write a report to look at: one .html page that needs nothing else.")
 @click.option("--title", help="What to write above the report.  [default: the names of model and documents]")
+@decision_option
+@click.option(
+    "--unlabelled",
+    is_flag=True,
+    help="Documents without labels are of no category: to say nothing is right for them. With --decision.",
+)
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["json", "table"])
 @document_options
@@ -57,6 +66,8 @@ def command(
     several: str,
     report: str | None,
     title: str | None,
+    decision: str,
+    unlabelled: bool,
     jobs: int | None,
     output: str,
     **options: Any,
@@ -65,32 +76,46 @@ def command(
 
     Writes one JSON object whose keys are the names of the metrics, with 95 % bootstrap intervals over documents. A
     model that was trained on label sets is measured on sets. With --report also a page: measures by level and by node,
-    the worst confusions, how far confidences can be trusted, how training went, and how to repeat it all.
+    the worst confusions, how far confidences can be trusted, how training went, and how to repeat it all. With
+    --decision, what that decision answers is measured, as sets of nodes: saying nothing costs the distance to above the
+    roots.
     """
     check_inputs(*docs)
     if report is not None:
         if not report.lower().endswith((".html", ".htm")):
             raise click.BadParameter(f"expected a name that ends in .html, got {report!r}", param_hint="--report")
         check_place(report, [model, *docs])
+    if decision == BEST:
+        refuse_together("--decision best", ["unlabelled"], "it always answers")
+    else:
+        refuse_together(f"--decision {decision}", ["report"], "a report is about the best answers")
+        if several == "nearest":
+            raise ParameterError(
+                f"--labels nearest does not go with --decision {decision}, which is measured against one truth a "
+                "document; use --labels first"
+            )
     docs_options = reading(options)
     with Steps("loading") as steps:
         from pinakes.cli.corpus import tell_skipped
         from pinakes.cli.models import load_classifier
 
         classifier = load_classifier(model, jobs)
-        corpus = read_tested(classifier, docs, several, docs_options, steps)
+        corpus = read_tested(classifier, docs, several, docs_options, steps, unlabelled)
         steps.start("evaluating")
-        evaluation = evaluate(classifier, corpus, steps, confidences=report is not None)
-        result = results(evaluation)
+        if decision != BEST:
+            result = measure_decision(classifier, corpus, decision, steps)
+        else:
+            evaluation = evaluate(classifier, corpus, steps, confidences=report is not None)
+            result = results(evaluation)
         if report is not None:
             from pinakes.reports import write_report
 
             steps.start("report")
             write_report(_report(evaluation, classifier, model, title or _title(model, docs)), report)
         tell_skipped(corpus.skipped)
-    if evaluation.n_unseen:
+    if result["unseen_labels"]:
         say(
-            f"pinakes: note: {evaluation.n_unseen:,} of {len(corpus):,} documents have only labels without "
+            f"pinakes: note: {result['unseen_labels']:,} of {len(corpus):,} documents have only labels without "
             "training documents; they count as mistakes"
         )
     if report is not None:
@@ -104,23 +129,33 @@ def command(
     rows = []
     for name, value in result.items():
         low, high = intervals.get(name, ("", ""))
-        shown = f"{value:,}" if isinstance(value, int) else f"{value:.4f}"
+        shown = f"{value:.4f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else value
         rows.append((name, shown, f"{low:.4f} to {high:.4f}" if name in intervals else ""))
     write_table(["measure", "value", "95 % interval"], rows, numbers=["value"])
 
 
 def read_tested(
-    classifier: Classifier, docs: tuple[str, ...], several: str, options: dict[str, Any], steps: Steps
+    classifier: Classifier,
+    docs: tuple[str, ...],
+    several: str,
+    options: dict[str, Any],
+    steps: Steps,
+    unlabelled: bool = False,
 ) -> Corpus:
-    """Read labelled documents to test a classifier on; `several` says what becomes of several labels."""
+    """Read labelled documents to test a classifier on; `several` says what becomes of several labels.
+
+    With `unlabelled`, documents without a label are kept.
+    """
     from pinakes.cli.corpus import check_labels, read_corpus
 
     steps.start("reading")
     width = None if classifier.features else classifier.model.n_features_in_
     corpus = read_corpus(docs, options, steps, n_features=width)
-    corpus = check_labels(corpus, classifier.model.taxonomy_, options["on_error"])
+    corpus = check_labels(corpus, classifier.model.taxonomy_, options["on_error"], unlabelled)
     if several != "nearest" and not classifier.has_sets:
-        corpus.labels = [(label,) for label in corpus.single_labels(several="first" if several == "first" else "error")]
+        corpus.labels = [few[:1] if several == "first" or not few else few for few in corpus.labels]
+        labelled = corpus.take([i for i, few in enumerate(corpus.labels) if few])
+        labelled.single_labels(several="error")
     return corpus
 
 

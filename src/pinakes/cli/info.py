@@ -69,6 +69,7 @@ def describe(classifier: Any, path: str) -> dict[str, Any]:
         },
         "weights": int(model.weights_.nnz) if hasattr(model.weights_, "nnz") else int((model.weights_ != 0).sum()),
         "temperature": classifier.temperature,
+        "calibration": describe_calibration(classifier),
         "training": {
             **{
                 name: getattr(model, place)
@@ -77,4 +78,13 @@ def describe(classifier: Any, path: str) -> dict[str, Any]:
             },
             **classifier.summary,
         },
+    }
+
+
+def describe_calibration(classifier: Any) -> dict[str, Any]:
+    """Say how scores become probabilities, and how many documents coverage rests on."""
+    calibration, coverage = classifier.calibration, classifier.coverage
+    return {
+        "kind": "none" if calibration is None else type(calibration).__name__,
+        "documents": 0 if coverage is None else len(coverage.sets),
     }

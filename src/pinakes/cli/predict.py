@@ -12,7 +12,16 @@ from typing import Any
 import click
 
 from pinakes.cli.console import Steps, write_table
-from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
+from pinakes.cli.decisions import BEST, decided, decision_option
+from pinakes.cli.options import (
+    Verb,
+    check_inputs,
+    document_options,
+    example,
+    output_format,
+    reading,
+    refuse_together,
+)
 
 AT_ONCE = 2000  # documents read, ranked and written at a time
 
@@ -26,20 +35,32 @@ AT_ONCE = 2000  # documents read, ranked and written at a time
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Categories a document.")
 @click.option("--below", metavar="NODE", help="Only categories at or below this node of the taxonomy.")
+@decision_option
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["jsonl", "csv", "table"])
 @document_options
 def command(
-    model: str, docs: tuple[str, ...], top: int, below: str | None, jobs: int | None, output: str, **options: Any
+    model: str,
+    docs: tuple[str, ...],
+    top: int,
+    below: str | None,
+    decision: str,
+    jobs: int | None,
+    output: str,
+    **options: Any,
 ) -> None:
     """Rank the categories of new documents.
 
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
     first. A document without a known word is answered too, with a low confidence. With --below, confidences are shares
-    among the categories there. Of a model that was trained on label sets, the categories with a confidence above 0.5
-    are the answer, each with everything above it.
+    among the categories there. Of a model that was trained on label sets, the confidence of a category is the
+    probability that a label lies at or below it, and --decision expected-loss gives the set to answer with.
+
+    With --decision, "labels" holds the answer alone: a category, a node above categories, several, or nothing ([]).
     """
     check_inputs(*docs)
+    if decision != BEST:
+        refuse_together(f"--decision {decision}", ["top", "below"], "it says itself how many answers there are")
     docs_options = reading(options)
     # answers that appear on the terminal are progress enough
     with Steps("loading", terminal=output == "table" or not sys.stdout.isatty()) as steps:
@@ -56,7 +77,10 @@ def command(
             while batch := list(itertools.islice(documents, AT_ONCE)):
                 width = None if classifier.features else classifier.model.n_features_in_
                 corpus = Corpus.from_documents(batch, n_features=width)
-                yield from zip(corpus.ids, classifier.rank(corpus, top, below), strict=True)
+                if decision == BEST:
+                    yield from zip(corpus.ids, classifier.rank(corpus, top, below), strict=True)
+                else:
+                    yield from decided(classifier, corpus, decision)
             steps.close()
 
         WRITERS[output](answers())

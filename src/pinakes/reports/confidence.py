@@ -1,26 +1,16 @@
-"""How sure a model is of categories and of everything above them, and whether it was right.
-
-    one label a document    p_k = exp(F_k / T) / sum over y of exp(F_y / T)     P_v = sum of p_k at or below v
-    label sets              p_k = 1 / (1 + exp(-F_k / T))                       P_v = the largest p_k at or below v
-
-Either way a node is never less likely than one below it.
-"""
+"""How sure a model is of categories and of everything above them (pinakes.decisions), and whether it was right."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.special import expit, softmax
 
 from pinakes.decisions import Classifier
 from pinakes.metrics.labels import LabelSets
 from pinakes.models.classes import class_nodes
 from pinakes.taxonomy import Taxonomy
-from pinakes.taxonomy.loss import members
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -33,26 +23,14 @@ class NodeConfidences:
     """Gives the confidences of a classifier in classes and in all nodes: the one place where reports ask for them."""
 
     def __init__(self, classifier: Classifier) -> None:
-        self.classifier = classifier
         self.taxonomy: Taxonomy = classifier.model.taxonomy_
         self.class_node = class_nodes(self.taxonomy, classifier.model.classes_)
-        owner, above = members(self.taxonomy.ancestors, self.class_node)
-        shape = (len(self.taxonomy), len(self.class_node))
-        self._below: Any = sparse.csr_array((np.ones(len(owner)), (above, owner)), shape=shape)
+        self._believer = classifier.believer()
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Give p (documents by classes) and P (documents by nodes) from the scores of all classes."""
-        scaled = np.asarray(scores, dtype=np.float64) / self.classifier.temperature
-        if not self.classifier.has_sets:
-            by_class = softmax(scaled, axis=1)
-            return by_class, np.minimum((self._below @ by_class.T).T, 1.0)
-        by_class = expit(scaled)
-        by_node = np.zeros((len(self.taxonomy), len(scaled)))
-        by_node[self.class_node] = by_class.T
-        for v in range(len(self.taxonomy) - 1, -1, -1):  # children come after their parents
-            for above in self.taxonomy.parents.of(v):
-                np.maximum(by_node[above], by_node[v], out=by_node[above])
-        return by_class, by_node.T
+        beliefs = self._believer.beliefs(scores)
+        return beliefs.classes, beliefs.nodes
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,14 @@ from scipy import sparse
 
 from pinakes import __version__
 from pinakes.decisions import Classifier
+from pinakes.decisions.held_out import has_sets
 from pinakes.documents import TextFeatures
 from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.solvers.ascent import Progress
 from pinakes.storage.bundle import Tensors, read_bundle, read_header, write_bundle
+from pinakes.storage.calibration import calibration_from_state, calibration_state
 from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
 from pinakes.storage.kept import kept_from_state, kept_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
@@ -32,7 +34,8 @@ from pinakes.taxonomy.attributes import NODE_WEIGHTS, ClassAttributes
 from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss, make_loss
 
 KIND = "classifier"
-VERSION = 2  # 1: a TaxonomySVC, and still written for one; 2: any estimator, named in the header
+# 1: a TaxonomySVC, and still written for one; 2: any estimator, named in the header; 3: a calibrated classifier
+VERSION = 3
 COLDEST = 1e-6  # lowest temperature
 KERNELS = ("linear",)  # models that are their weights
 Path = str | PathLike[str]
@@ -61,7 +64,7 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
         )
     header: dict[str, Any] = {
         "kind": KIND,
-        "version": 1 if isinstance(classifier.model, TaxonomySVC) else VERSION,
+        "version": 3 if classifier.calibration is not None else 1 if isinstance(classifier.model, TaxonomySVC) else 2,
         "pinakes": __version__,
         "written": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "wrapped": isinstance(model, Classifier),
@@ -75,6 +78,9 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
         tensors |= {f"features.{name}": values for name, values in arrays.items()}
     if classifier.documents is not None:
         tensors |= kept_state(classifier.documents)
+    if classifier.calibration is not None:
+        header["calibration"], arrays = calibration_state(classifier)
+        tensors |= arrays
     if isinstance(classifier.model, TaxonomySVC):
         header["model"], arrays = _svc_state(classifier.model)
     else:
@@ -104,6 +110,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
             model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
         documents = kept_from_state(tensors, model, fspath(path))
+        calibration, coverage = calibration_from_state(fields, tensors, model.taxonomy_.depth, has_sets(model))
     except ModelFileError as error:
         message = str(error)
         raise ModelFileError(message if message.startswith(fspath(path)) else f"{fspath(path)}: {message}") from None
@@ -114,7 +121,7 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
             f"{fspath(path)}: the features make {len(features.idf_)} columns and the weights have "
             f"{model.n_features_in_}; train the model again"
         )
-    return Classifier(model, features, temperature, summary, documents) if wrapped else model
+    return Classifier(model, features, temperature, summary, documents, calibration, coverage) if wrapped else model
 
 
 def origin(path: Path) -> dict[str, str]:

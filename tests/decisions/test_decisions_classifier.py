@@ -1,16 +1,13 @@
-"""How sure an answer is: the softmax, its temperature, and the classifier around them."""
+"""The classifier: documents in every form, rankings with confidences, and what is told of mistakes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from scipy.special import softmax
 
-from pinakes.decisions import Classifier, confidence, fit_temperature
-from pinakes.decisions.confidence import COLDEST, WARMEST, most_likely_temperature
+from pinakes.decisions import Classifier
 from pinakes.documents import Corpus, TextFeatures
 from pinakes.documents.document import Document
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
@@ -34,12 +31,13 @@ def fitted() -> Classifier:
     return Classifier(TaxonomySVC(TAXONOMY)).fit(*vectors())
 
 
-def test_confidence_is_a_softmax_of_all_scores(fitted):
+def test_confidence_without_calibration_is_a_softmax_of_all_scores(fitted):
     X, _ = vectors(seed=1)
-    expected = softmax(fitted.decision_function(X).astype(np.float64) / fitted.temperature, axis=1)
-    for row, answers in zip(expected, fitted.rank(X, top=5), strict=True):
+    plain = Classifier(fitted.model, temperature=0.3)
+    expected = softmax(fitted.decision_function(X).astype(np.float64) / 0.3, axis=1)
+    for row, answers in zip(expected, plain.rank(X, top=5), strict=True):
         by_label = {answer.label: answer.confidence for answer in answers}
-        np.testing.assert_allclose([by_label[label] for label in LEAVES], row, rtol=1e-5, atol=1e-12)
+        np.testing.assert_allclose([by_label[label] for label in LEAVES], row, rtol=1e-5, atol=1e-10)
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 5, 50])
@@ -57,46 +55,6 @@ def test_confidences_fall_along_the_ranking_and_are_shares_of_one(fitted, top):
         assert [answer.score for answer in answers] == sorted(scores[i].tolist(), reverse=True)[:top]
         assert answers[0].path == answers[0].label.split("/")
         assert answers[0].name == answers[0].label.split("/")[1]
-
-
-@pytest.mark.parametrize("temperature", [0.02, 0.3, 1.0, 4.0])
-def test_a_known_temperature_is_found_again(temperature):
-    rng = np.random.default_rng(5)
-    scores = rng.normal(size=(20_000, 6)) * temperature * 2
-    shares = softmax(scores / temperature, axis=1)
-    true = (shares.cumsum(axis=1) > rng.random((len(scores), 1))).argmax(axis=1)
-    assert most_likely_temperature(scores, true) == pytest.approx(temperature, rel=0.05)
-
-
-@given(st.integers(1, 40), st.integers(2, 6), st.integers(0, 2**32 - 1), st.floats(0.01, 100))
-def test_temperatures_are_never_extreme_nor_depend_on_the_unit(n, n_classes, seed, unit):
-    rng = np.random.default_rng(seed)
-    scores = rng.normal(size=(n, n_classes))
-    true = rng.integers(n_classes, size=n)
-    found = most_likely_temperature(scores, true)
-    assert COLDEST <= found <= WARMEST
-    if 2 * COLDEST < found < WARMEST / 2 and 2 * COLDEST < found * unit < WARMEST / 2:
-        assert most_likely_temperature(scores * unit, true) == pytest.approx(found * unit, rel=0.05)
-
-
-def test_few_documents_that_come_out_right_do_not_make_answers_certain():
-    scores = np.eye(4)[[0, 1, 2, 3, 0, 1]] * 2
-    temperature = most_likely_temperature(scores, scores.argmax(axis=1))
-    assert softmax(scores / temperature, axis=1).max() == pytest.approx(1 - 1 / 7 * 3 / 4, abs=0.01)
-
-
-def test_too_few_documents_to_put_any_aside():
-    X, y = vectors(5)
-    model = TaxonomySVC(TAXONOMY).fit(X, y)
-    assert fit_temperature(model, X, y) == 1.0
-
-
-def test_every_class_stays_known_when_documents_are_put_aside():
-    labels = np.array(["a"] * 30 + ["b"] + ["c"] * 2)
-    kept, aside = confidence._split(labels)
-    assert set(labels[kept]) == {"a", "b", "c"}
-    assert len(aside) == int(0.2 * 33)
-    assert sorted([*kept, *aside]) == list(range(33))
 
 
 def test_the_second_model_does_not_warn():
