@@ -70,9 +70,7 @@ def take_above(scores: Floats, cut: float) -> Flags:
     return chosen
 
 
-def best_cut(
-    scores: Floats, true: Sequence[Sequence[str]], classes: Sequence[str], taxonomy: Taxonomy
-) -> float:
+def best_cut(scores: Floats, true: Sequence[Sequence[str]], classes: Sequence[str], taxonomy: Taxonomy) -> float:
     """Give the cut-off with the highest hierarchical F1 on these documents.
 
     A node is in the closed answer if the best score of a class at or below it is at least the cut-off; the ancestors of

@@ -118,9 +118,9 @@ def _status(field: str) -> int:
 
 
 def score_all(runner: Runner, X_test: Any) -> dict[str, Any]:
-    """Give the scores of test documents, the library's own answers, and a second model's scores of what it has not seen.
+    """Give the scores of test documents, the library's own answers, and a second model's scores of others.
 
-    The second learns from the training documents without those held out.
+    The second learns from the training documents without those held out, and scores these.
     """
     task = runner.task
     found = {"scores": np.concatenate([runner.scores(documents) for documents in runner.batches(X_test)])}

@@ -37,7 +37,6 @@ class NapkinXC(Runner):
     def codes(self, answers: Any) -> Any:
         return [labels[0] for labels in answers]
 
-
     def scores(self, documents: Any) -> Any:
         out = np.full((documents.shape[0], len(self.task.classes)), -np.inf, dtype=np.float32)
         for i, few in enumerate(self.model.predict_proba(documents, top_k=len(self.task.classes))):

@@ -32,7 +32,9 @@ class Omikuji(Runner):
             with path.open("w") as file:
                 file.write(f"{X.shape[0]} {X.shape[1]} {len(self.task.classes)}\n")
                 for labels, row in zip(self.task.lists(), pairs(X), strict=True):
-                    file.write(f"{','.join(map(str, labels))} " + " ".join(f"{j}:{value:.8g}" for j, value in row) + "\n")
+                    file.write(
+                        f"{','.join(map(str, labels))} " + " ".join(f"{j}:{value:.8g}" for j, value in row) + "\n"
+                    )
             data = lib.load_omikuji_data_set(ffi.new("char[]", str(path).encode()), self.pool.ptr)
         if data == ffi.NULL:
             raise RuntimeError("omikuji could not read the documents written for it")

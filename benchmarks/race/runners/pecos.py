@@ -45,7 +45,6 @@ class Pecos(Runner):
         bounds = pairwise(answers.indptr)
         return [answers.indices[first + np.argmax(answers.data[first:last])] for first, last in bounds]
 
-
     def scores(self, documents: Any) -> Any:
         found = self.model.predict(documents, only_topk=len(self.task.classes))
         out = np.full(found.shape, -np.inf, dtype=np.float32)
