@@ -4,6 +4,15 @@ from pinakes.models.hierarchy_ridge import HierarchyRidge
 from pinakes.models.hlsi import HLSI
 from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
 from pinakes.models.structured_svc import StructuredSVC
+from pinakes.models.taxonomy_rank_svc import TaxonomyRankSVC
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
-__all__ = ["HLSI", "HardPerceptron", "HierarchyRidge", "StochasticPerceptron", "StructuredSVC", "TaxonomySVC"]
+__all__ = [
+    "HLSI",
+    "HardPerceptron",
+    "HierarchyRidge",
+    "StochasticPerceptron",
+    "StructuredSVC",
+    "TaxonomyRankSVC",
+    "TaxonomySVC",
+]
