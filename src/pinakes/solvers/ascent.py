@@ -65,6 +65,7 @@ FIRST_PART = 64  # … so many documents in the very first round …
 N_FIRST = 4  # … and add so many classes
 INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share of the last full one …
 MAX_SWEEPS = 12  # … or so many sweeps were made
+FEW_OF_PAIRS = 16  # blocks of attributes up to which all are scored at each step, where documents have several labels
 QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 N_BATCHES = 256  # a sweep has no fewer batches than this …
@@ -235,7 +236,9 @@ class _State:
         n_samples = self.n_samples = len(problem.C)
         self.problem, self.clock, self.precision = problem, clock, QP_SHARE * min(tol, 0.01)
         self.n_padded = len(problem.outputs.v2)
-        self.few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
+        y = problem.y
+        self.paired = isinstance(y, Labels)
+        self.few = self.n_padded <= (FEW_OF_PAIRS if self.paired else growing.FEW_BLOCKS) * growing.BLOCK
         dtype = np.float64 if tol < DOUBLE_BELOW else np.float32
         X = problem.X
         self.rows: Weights
@@ -250,8 +253,6 @@ class _State:
             self.documents = X.indptr, X.indices, X.data
             self.rows = growing.empty_rows(X.shape[1], self.n_padded, dtype) if start is None else start.rows
             self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-        y = problem.y
-        self.paired = isinstance(y, Labels)
         # documents that are scanned one after the other have the same class, or first label
         self.first_class = y.indices[y.indptr[:-1]] if isinstance(y, Labels) else y
         self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
