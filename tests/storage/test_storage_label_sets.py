@@ -26,7 +26,7 @@ LABELS = {
     "lists": SETS,
     "indicator": np.array([[int(node in few) for node in LATTICE.ids] for few in SETS]),
 }
-ESTIMATORS = [TaxonomyRankSVC, pinakes.CoupledSVC, MinOverPerceptron]
+ESTIMATORS = [TaxonomyRankSVC, MinOverPerceptron]
 
 
 def fit(estimator, y, **settings):
