@@ -341,6 +341,9 @@ def test_demo(pinakes, place, monkeypatch):
     monkeypatch.setattr(datasets, "load_wordnet_sample", lambda: small)
     left = pinakes("demo", "a chair for cats", "--out", "demo.pinakes")
     assert (left.code, left.err) == (0, "")
+    several = sum(len(labels) > 1 for labels in small[1].labels)
+    assert several > 0
+    assert f"{several} glosses are of several kinds" in left.out
     assert "Pinakes (learnt jointly)" in left.out
     assert "a chair for cats" in left.out
     assert "pinakes predict demo.pinakes" in left.out

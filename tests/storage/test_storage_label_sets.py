@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import pinakes
 from pinakes import MinOverPerceptron, Taxonomy, TaxonomyRankSVC, load, save
@@ -20,7 +21,9 @@ LATTICE = Taxonomy.from_edges(
 RNG = np.random.default_rng(0)
 LEAVES = ["a1", "deep", "b1", "a2"]
 SETS = [sorted(RNG.choice(LEAVES, RNG.integers(1, 3), replace=False).tolist()) for _ in range(40)]
-X = np.array([[float(k in few) for k in LEAVES] for few in SETS]) + 0.2 * RNG.standard_normal((40, 4))
+NOISE = RNG.standard_normal((40, 8))
+DENSE = np.hstack([[[float(k in few) for k in LEAVES] for few in SETS], np.zeros((40, 4))]) + 0.2 * NOISE
+X = sparse.csr_array(np.where(DENSE > 0.3, DENSE, 0.0))
 LABELS = {
     "single": [few[0] for few in SETS],
     "lists": SETS,
@@ -54,6 +57,14 @@ def test_a_model_comes_back_as_it_was(estimator, form, tmp_path):
     assert again.taxonomy_ == LATTICE
     stored = set(model.get_params()) - {"taxonomy"}
     assert {name: getattr(again, name) for name in stored} == {name: getattr(model, name) for name in stored}
+
+
+def test_a_model_of_dense_documents_answers_alike(tmp_path):
+    model = TaxonomyRankSVC(LATTICE).fit(DENSE, SETS)
+    save(model, tmp_path / "m.pinakes")
+    np.testing.assert_allclose(
+        load(tmp_path / "m.pinakes").decision_function(DENSE), model.decision_function(DENSE), 1e-5
+    )
 
 
 @pytest.mark.parametrize("cut", ["micro-f1", "macro-f1", 2, 0.25])
