@@ -140,12 +140,12 @@ def make_split(patents: LabelledPatents, train: npt.NDArray[Any], test: npt.NDAr
     return Split(X, learnt.labels, features.transform(tested.texts), tested.labels)
 
 
-def fit_svm(taxonomy: Taxonomy, split: Split, system: str, C: float, tol: float) -> TaxonomyRankSVC:
+def fit_svm(taxonomy: Taxonomy, split: Split, system: str, C: float, tol: float) -> Any:
     """Fit one of the SVMs on one thread; only its scores are asked for, so its answers are cut at the best label."""
     return _fit(TaxonomyRankSVC(taxonomy, C=C, tol=tol, cut=1, n_jobs=1, **SYSTEMS[system]), split)
 
 
-def fit_minover(taxonomy: Taxonomy, split: Split, system: str, max_iter: int) -> MinOverPerceptron:
+def fit_minover(taxonomy: Taxonomy, split: Split, system: str, max_iter: int) -> Any:
     """Fit one of the perceptrons: v_z = 1 for the hierarchical one."""
     node_weight = "flat" if system == "flat" else "equal"
     settings = {"node_weight": node_weight, "loss": SYSTEMS[system]["loss"], "max_iter": max_iter}

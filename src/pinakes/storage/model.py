@@ -79,8 +79,10 @@ def save(model: Classifier | Model, path: Path) -> None:
         header["model"], arrays = _svc_state(classifier.model)
     else:
         header["estimator"] = type(classifier.model).__name__
-        sets = isinstance(classifier.model, LabelSetModel)
-        header["model"], arrays = (_sets_state if sets else _closed_state)(classifier.model)  # type: ignore[operator]
+        if isinstance(classifier.model, LabelSetModel):
+            header["model"], arrays = _sets_state(classifier.model)
+        else:
+            header["model"], arrays = _closed_state(classifier.model)
     write_bundle(path, header, tensors | arrays)
 
 
@@ -100,8 +102,10 @@ def load(path: Path) -> Classifier | Model:
         model: Model
         if "estimator" in fields:
             kind = fields.text("estimator", choices=[*ESTIMATORS, *label_sets.ESTIMATORS])
-            read = _sets_from_state if kind in label_sets.ESTIMATORS else _closed_from_state
-            model = read(kind, fields.fields("model"), tensors)
+            if kind in label_sets.ESTIMATORS:
+                model = _sets_from_state(kind, fields.fields("model"), tensors)
+            else:
+                model = _closed_from_state(kind, fields.fields("model"), tensors)
         else:
             model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
