@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,8 +96,3 @@ def measure_decision(classifier: Classifier, corpus: Corpus, decision: str, step
     interval = metrics.bootstrap_interval(each)
     values["intervals"] = {name: [interval.low, interval.high]}
     return values
-
-
-def decided(classifier: Classifier, corpus: Corpus, decision: str) -> Iterator[tuple[str, list[Any]]]:
-    """Give what is answered for each document, with its id."""
-    yield from zip(corpus.ids, classifier.decide(corpus, decision), strict=True)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pinakes.cli.console import Steps, write_table
-from pinakes.cli.decisions import BEST, decided, decision_option
+from pinakes.cli.decisions import BEST, decision_option
 from pinakes.cli.options import (
     Verb,
     check_inputs,
@@ -34,6 +34,7 @@ AT_ONCE = 2000  # documents read, ranked and written at a time
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Categories a document.")
+@click.option("--sets", is_flag=True, help="The labels in the answer, however many, instead of the --top best.")
 @click.option("--below", metavar="NODE", help="Only categories at or below this node of the taxonomy.")
 @decision_option
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
@@ -43,6 +44,7 @@ def command(
     model: str,
     docs: tuple[str, ...],
     top: int,
+    sets: bool,
     below: str | None,
     decision: str,
     jobs: int | None,
@@ -54,11 +56,14 @@ def command(
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
     first. A document without a known word is answered too, with a low confidence. With --below, confidences are shares
     among the categories there. Of a model that was trained on label sets, the confidence of a category is the
-    probability that a label lies at or below it, and --decision expected-loss gives the set to answer with.
+    probability that a label lies at or below it; --sets gives the model's own answer, and --decision expected-loss the
+    set with the smallest expected loss.
 
     With --decision, "labels" holds the answer alone: a category, a node above categories, several, or nothing ([]).
     """
     check_inputs(*docs)
+    if sets:
+        refuse_together("--sets", ["top", "below", "decision"], "the answer is a set of its own size")
     if decision != BEST:
         refuse_together(f"--decision {decision}", ["top", "below"], "it says itself how many answers there are")
     docs_options = reading(options)
@@ -77,10 +82,13 @@ def command(
             while batch := list(itertools.islice(documents, AT_ONCE)):
                 width = None if classifier.features else classifier.model.n_features_in_
                 corpus = Corpus.from_documents(batch, n_features=width)
-                if decision == BEST:
-                    yield from zip(corpus.ids, classifier.rank(corpus, top, below), strict=True)
+                if sets:
+                    ranked = classifier.sets(corpus)
+                elif decision == BEST:
+                    ranked = classifier.rank(corpus, top, below)
                 else:
-                    yield from decided(classifier, corpus, decision)
+                    ranked = classifier.decide(corpus, decision)
+                yield from zip(corpus.ids, ranked, strict=True)
             steps.close()
 
         WRITERS[output](answers())

@@ -32,6 +32,7 @@ from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.kernels import choices
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
+from pinakes.models.label_set_model import LabelSetModel
 from pinakes.taxonomy.loss import Loss, LossSpec, make_loss
 
 
@@ -64,7 +65,7 @@ class Classifier:
 
     Parameters
     ----------
-    model : TaxonomySVC, StochasticPerceptron, HardPerceptron or StructuredSVC
+    model : TaxonomySVC, TaxonomyRankSVC, CoupledSVC, a perceptron or StructuredSVC
         To be fitted, or fitted; but for the first, on one label a document or on label sets. To be fitted, it may be a
         TaxonomySVCCV.
     features : TextFeatures or None
@@ -90,7 +91,7 @@ class Classifier:
     ['cat']
     """
 
-    model: TaxonomySVC | ClosedOutputModel
+    model: TaxonomySVC | ClosedOutputModel | LabelSetModel
     features: TextFeatures | None = None
     temperature: float = 1.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -342,7 +343,22 @@ class Classifier:
         answers = self.model.predict(X)
         if isinstance(answers, list):
             return answers
-        return [self.model.classes_[row > 0].tolist() for row in answers]
+        columns = getattr(self.model, "columns_", self.model.classes_)
+        return [columns[row > 0].tolist() for row in answers]
+
+    def sets(self, documents: Corpus | Sequence[str] | Any) -> list[list[Answer]]:
+        """Give the label set of each document, of a model that was trained on label sets; the best label first.
+
+        A node that is in the answer only because another one below it is has the score of the best category below it.
+        """
+        if not self.has_sets:
+            raise ParameterError(
+                "a label set was asked for, and the model was trained on one label a document; ask for the best ones "
+                "(`rank`, --top), or train it on documents with several labels"
+            )
+        return [
+            sorted(few, key=lambda answer: (-answer.score, -len(answer.path))) for few in self.decide(documents, "best")
+        ]
 
     def decision_function(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
         """Give the scores of all categories, documents by `classes_`; two columns where there are two."""
