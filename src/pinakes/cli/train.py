@@ -46,7 +46,7 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
     "--C",
     "C",
     type=NumberOrAuto(),
-    default=1.0,
+    default=0.5,
     show_default=True,
     help="What a margin violation costs; auto chooses it on documents put aside.",
 )

@@ -53,7 +53,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     ----------
     taxonomy : Taxonomy, path or None, default=None
         What relates the classes; labels are node ids. None: the classes are unrelated, a flat multiclass SVM.
-    C : float, default=1.0
+    C : float, default=0.5
         What a margin violation costs; the sum over documents counts, not the mean.
     loss : {"tree", "zero-one"}, NodeCosts or matrix, default="tree"
         Delta. A matrix has a row and a column for each of the classes, in sorted order.
@@ -157,7 +157,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         self,
         taxonomy: Any = None,
         *,
-        C: float = 1.0,
+        C: float = 0.5,
         loss: Any = "tree",
         node_weight: Any = "normalized",
         class_attributes: Any = None,
