@@ -40,6 +40,7 @@ SAID = {  # what has no docstring of its own
 WITH_MEMBERS = (
     "Taxonomy",
     "TaxonomySVC",
+    "TaxonomyRankSVC",
     "HardPerceptron",
     "StochasticPerceptron",
     "StructuredSVC",

@@ -42,6 +42,7 @@ PRESENT = {
     "StochasticPerceptron",
     "StructuredSVC",
     "Taxonomy",
+    "TaxonomyRankSVC",
     "TaxonomySVC",
     "TaxonomySVCCV",
     "datasets",
@@ -53,10 +54,18 @@ PRESENT = {
 
 def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
-    from pinakes.models import HLSI, HardPerceptron, HierarchyRidge, StochasticPerceptron, StructuredSVC, TaxonomySVC
+    from pinakes.models import (
+        HLSI,
+        HardPerceptron,
+        HierarchyRidge,
+        StochasticPerceptron,
+        StructuredSVC,
+        TaxonomyRankSVC,
+        TaxonomySVC,
+    )
     from pinakes.selection import TaxonomySVCCV
 
-    svms = [TaxonomySVC, TaxonomySVCCV, StructuredSVC]
+    svms = [TaxonomySVC, TaxonomySVCCV, TaxonomyRankSVC, StructuredSVC]
     return [*svms, HardPerceptron, StochasticPerceptron, HLSI, HierarchyRidge, TextFeatures]
 
 

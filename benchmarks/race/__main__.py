@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.race import bandwidth, frontier, plot, table
+from benchmarks.race.kinds import ONE, SEVERAL
 from benchmarks.race.limits import DEFAULT_MINUTES, Minutes, machine_gigabytes
 from benchmarks.race.runs import Runs, say
 from benchmarks.race.systems import System, default_systems, find_system
 from pinakes.errors import ParameterError, PinakesError
 
 WORK = Path(__file__).resolve().parent / ".work"
-SETS = ("news20", "clinc150", "ipc-titles", "cpc-titles", "wordnet-nouns")
 
 
 def main() -> None:
@@ -36,7 +36,7 @@ def main() -> None:
     table.write(race.report, args.out)
     files = plot.draw(race.report, args.out)
     print(table.markdown(race.report))
-    say(f"wrote race.md, race.json, {', '.join(path.name for path in files)} into {args.out}")
+    say(f"wrote {race.kind.file}.md, {race.kind.file}.json, {', '.join(path.name for path in files)} into {args.out}")
 
 
 def parse() -> argparse.Namespace:
@@ -45,11 +45,13 @@ def parse() -> argparse.Namespace:
     def names(text: str) -> list[str]:
         return [name for name in text.split(",") if name]
 
-    systems = default_systems()
     parser = argparse.ArgumentParser(prog="python -m benchmarks.race", description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("PINAKES_DATA"), help="folder of the sets")
-    parser.add_argument("--sets", type=names, default=list(SETS), help=f"default {','.join(SETS)}")
-    parser.add_argument("--systems", type=names, default=systems, help=f"default {','.join(systems)}")
+    parser.add_argument("--several", action="store_true", help="several labels a document: the race on label sets")
+    shown = [(",".join(kind.sets), ",".join(default_systems(kind))) for kind in (ONE, SEVERAL)]
+    defaults = [f"default {one}; with --several {sets}" for one, sets in zip(*shown, strict=True)]
+    parser.add_argument("--sets", type=names, help=defaults[0])
+    parser.add_argument("--systems", type=names, help=defaults[1])
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="for table and plots")
     parser.add_argument("--work", type=Path, default=WORK, help="for matrices and single results")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each system on each set")
@@ -72,6 +74,9 @@ def parse() -> argparse.Namespace:
     args = parser.parse_args()
     if args.data is None:
         parser.error("say where the sets are: --data DIR, or PINAKES_DATA")
+    args.kind = SEVERAL if args.several else ONE
+    args.sets = args.sets or list(args.kind.sets)
+    args.systems = args.systems or default_systems(args.kind)
     return args
 
 
@@ -79,15 +84,16 @@ class Race:
     """The order of events, and the report as it grows; table and report are written after every run."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        self.args = args
-        self.systems = [find_system(spec) for spec in args.systems]
+        self.args, self.kind = args, args.kind
+        self.systems = [find_system(spec, self.kind) for spec in args.systems]
         self.rerun = self._check_rerun()
         ours = [s.name for s in self.systems if s.is_ours]
-        self.frontier = ours[:1] if args.frontier is None else args.frontier
+        self.frontier = (ours[:1] if self.kind.frontier else []) if args.frontier is None else args.frontier
         if unknown := [name for name in self.frontier if name not in ours]:
             raise ParameterError(f"--frontier: {unknown[0]!r} is not one of ours that run: {', '.join(ours) or 'none'}")
         say("measuring what the memory can do")
         self.report: dict[str, Any] = {
+            "kind": self.kind.file,
             "command": shlex.join(["python", "-m", "benchmarks.race", *sys.argv[1:]]),
             "machine": table.describe_machine(),
             "copy_gb_per_second": {
@@ -101,7 +107,7 @@ class Race:
         """Run every system on every set, systems in turns, then the early stops of ours."""
         for name in self.args.sets:
             say(f"{name}: preparing")
-            runs = Runs(self.args, name)
+            runs = Runs(self.args, name, self.kind)
             runs.forget(s for s in self.systems if self._is_to_run(name, s.name))
             self.report["sets"][name] = {"set": runs.set, "systems": {}}
             for system in self.systems:  # what a resumed race has already
@@ -109,7 +115,7 @@ class Race:
             for repeat in range(1, self.args.repeat + 1):  # systems take turns, so that a slow hour hits all of them
                 for system in self.systems:
                     self._once(runs, system, repeat)
-            if not self.args.no_frontier:
+            if self.kind.frontier and not self.args.no_frontier:
                 self._early_stops(runs)
 
     def _early_stops(self, runs: Runs) -> None:

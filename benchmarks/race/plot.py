@@ -6,7 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-PANELS = (("delta_loss", "Delta-loss (less is better: up)"), ("parent_accuracy", "parent accuracy"))
+from benchmarks.race.table import kind_of
+
 OURS, PEERS = ("#b3261e", "#c77d0a", "#7b3fa0", "#8a6d3b"), "#3b5b92"
 SPACE = 11.0  # points between two labels, one above the other
 REACH = 130.0  # points that a label takes in width
@@ -21,12 +22,13 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
 
     plt.rcParams["svg.hashsalt"] = "race"  # the same figure is the same file
     files = []
+    panels = kind_of(report).panels
     for name, part in report["sets"].items():
         rows = {key: row for key, row in part["systems"].items() if "missing" not in row}
         if not rows:
             continue
-        figure, axes = plt.subplots(1, len(PANELS), figsize=(14, 5.4), constrained_layout=True)
-        for axis, (measure, title) in zip(axes, PANELS, strict=True):
+        figure, axes = plt.subplots(1, len(panels), figsize=(14, 5.4), constrained_layout=True)
+        for axis, (measure, title) in zip(axes, panels, strict=True):
             _panel(axis, rows, measure)
             axis.set_xlabel("training time, s")
             axis.set_ylabel(title)
@@ -34,7 +36,7 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
         size = part["set"]
         figure.suptitle(f"{name}: {size['train']:,} training documents, {size['classes']:,} classes", fontsize=11)
         figure.canvas.draw()  # axes have their places now
-        for axis, (measure, _) in zip(axes, PANELS, strict=True):
+        for axis, (measure, _) in zip(axes, panels, strict=True):
             _labels(axis, rows, measure)
         for suffix in ("png", "svg"):
             files.append(out / f"{name}.{suffix}")

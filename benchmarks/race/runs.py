@@ -15,9 +15,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.race import data, envs, table
+from benchmarks.race.kinds import SEVERAL, Kind
 from benchmarks.race.limits import Limits, OtherWork, Unfinished, run_limited
 from benchmarks.race.measures import measure
+from benchmarks.race.measures_sets import measure_sets
 from benchmarks.race.systems import System
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,10 +31,10 @@ ROOMS = ("taxonomy", "kernels", "solvers", "models", "selection")  # of our sour
 class Runs:
     """The runs of one set; see the head of this file."""
 
-    def __init__(self, args: argparse.Namespace, name: str) -> None:
-        self.args, self.name = args, name
-        self.work = args.work.resolve() / name
-        self.set = data.prepare(args.data / name, self.work)
+    def __init__(self, args: argparse.Namespace, name: str, kind: Kind) -> None:
+        self.args, self.name, self.kind = args, name, kind
+        self.work = args.work.resolve() / ("sets" if kind is SEVERAL else "") / name
+        self.set = data.prepare(args.data / name, self.work, several=kind is SEVERAL)
         self.truth = data.read_truth(self.work)
         self.failed: dict[str, str] = {}  # what went wrong, and may go better next time
 
@@ -64,13 +68,12 @@ class Runs:
             else:
                 self.failed[system.name] = str(error)
             return
-        taxonomy, classes, truth = self.truth
-        scores = measure([classes[code] for code in result["predictions"]], truth, taxonomy)
+        scores = self._measure(result, place)
         place.write_text(json.dumps(facts | result | {"measures": scores}))
+        shown = ", ".join(f"{head} {scores[name]:.4f}" for name, head in self.kind.measures.items())
         say(
             f"{self.name}: {system.name} #{repeat}: train {result['seconds']['train']:.2f} s, predict "
-            f"{result['seconds']['predict']:.2f} s, accuracy {scores['accuracy']:.4f}, parent "
-            f"{scores['parent_accuracy']:.4f}, Delta {scores['delta_loss']:.4f}, hF1 {scores['hierarchical_f1']:.4f}"
+            f"{result['seconds']['predict']:.2f} s, {shown}"
         )
 
     def row(self, system: System, repeats: int) -> dict[str, Any]:
@@ -96,6 +99,18 @@ class Runs:
         result: dict[str, Any] = json.loads(raw.read_text())
         raw.unlink()
         return result | {"other_work": others.share}
+
+    def _measure(self, result: dict[str, Any], place: Path) -> dict[str, float]:
+        taxonomy, classes, truth = self.truth
+        if self.kind is not SEVERAL:
+            return measure([classes[code] for code in result["predictions"]], truth, taxonomy)
+        scored = place.with_suffix(".npz")
+        with np.load(scored) as file:
+            found = dict(file)
+        scored.unlink()
+        Y, aside = data.read_held_out(self.work)
+        held_out = [[classes[k] for k in Y.indices[Y.indptr[i] : Y.indptr[i + 1]]] for i in aside]
+        return measure_sets(found, result["natural"], held_out, truth, classes, taxonomy)
 
     def _known(self, system: System, repeat: int) -> dict[str, Any] | None:
         place = self._place(system, repeat)

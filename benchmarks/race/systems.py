@@ -1,7 +1,7 @@
 """Who runs: a name for the command line, a label for the table, an environment, a runner and its options.
 
 ``ours-tree:C=0.3:tol=0.001`` is the system `ours-tree` with two options of its runner set otherwise;
-``ours-tree:C=cv`` has its C chosen by `TaxonomySVCCV`.
+``ours-tree:C=cv`` has its C chosen by `TaxonomySVCCV`. The race on label sets has ours of its own, and the same peers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pinakes
+from benchmarks.race.kinds import ONE, SEVERAL, Kind
 from pinakes.errors import ParameterError, closest
 
 OURS = ""  # the environment of the project itself
@@ -34,10 +35,9 @@ class System:
         return self.env == OURS
 
 
-_ALL = (
+_ONE = (
     System("ours-tree", "Pinakes, tree loss", OURS, "ours", {"loss": "tree"}),
     System("ours-flat", "Pinakes, flat", OURS, "ours", {"loss": "zero-one", "node_weight": "flat"}),
-    System("linearsvc", "LinearSVC one-vs-rest", "sklearn", "liblinear", {}, "1"),
     System(
         "crammer-singer",
         "LinearSVC Crammer-Singer (tol 0.1)",
@@ -47,32 +47,53 @@ _ALL = (
         "1",
     ),
     System("hiclass", "HiClass per parent node + LinearSVC", "hiclass", "hiclass", {}, "1"),
+)
+_BOTH = (
+    System("linearsvc", "LinearSVC one-vs-rest", "sklearn", "liblinear", {}, "1"),
     System("omikuji", "omikuji (default)", "omikuji", "omikuji"),
     System("omikuji-collapsed", "omikuji, collapse 5 layers", "omikuji", "omikuji", {"collapse_every_n_layers": 5}),
     System("napkinxc", "napkinXC PLT", "napkinxc", "napkinxc"),
     System("pecos", "PECOS XR-Linear", "pecos", "pecos"),
 )
-SYSTEMS = {system.name: system for system in _ALL}
+_FLAT = {"node_weight": "flat"}
+_SEVERAL = (
+    System("rank", "Pinakes, TaxonomyRankSVC", OURS, "ours_sets", {"estimator": "TaxonomyRankSVC"}),
+    System(
+        "rank-flat",
+        "Pinakes, TaxonomyRankSVC flat",
+        OURS,
+        "ours_sets",
+        {"estimator": "TaxonomyRankSVC", "loss": "zero-one", **_FLAT},
+    ),
+    System("coupled", "Pinakes, CoupledSVC", OURS, "ours_sets", {"estimator": "CoupledSVC"}),
+    System("coupled-flat", "Pinakes, CoupledSVC flat", OURS, "ours_sets", {"estimator": "CoupledSVC", **_FLAT}),
+)
+SYSTEMS = {
+    ONE.file: {system.name: system for system in (*_ONE[:2], *_BOTH[:1], *_ONE[2:], *_BOTH[1:])},
+    SEVERAL.file: {system.name: system for system in (*_SEVERAL, *_BOTH)},
+}
 CHOSEN = ("ours-tree:C=cv", "ours-flat:C=cv")  # C chosen by cross-validation on the training documents
 
 
-def default_systems() -> list[str]:
+def default_systems(kind: Kind = ONE) -> list[str]:
     """Give who runs when nobody is named: all, ours also with C chosen where the project can choose it."""
-    ours = [name for name, system in SYSTEMS.items() if system.is_ours]
+    systems = SYSTEMS[kind.file]
+    ours = [name for name, system in systems.items() if system.is_ours]
     return [
         *ours,
-        *(CHOSEN if hasattr(pinakes, "TaxonomySVCCV") else ()),
-        *(name for name in SYSTEMS if name not in ours),
+        *(CHOSEN if kind is ONE and hasattr(pinakes, "TaxonomySVCCV") else ()),
+        *(name for name in systems if name not in ours),
     ]
 
 
-def find_system(spec: str) -> System:
+def find_system(spec: str, kind: Kind = ONE) -> System:
     """Give the system of a name, with the options that follow it: ``name:option=value:…``."""
     name, *settings = spec.split(":")
-    if name not in SYSTEMS:
-        known = ", ".join(SYSTEMS)
-        raise ParameterError(f"--systems: {name!r} is not one of {known}{closest(name, SYSTEMS)}")
-    system = SYSTEMS[name]
+    systems = SYSTEMS[kind.file]
+    if name not in systems:
+        known = ", ".join(systems)
+        raise ParameterError(f"--systems: {name!r} is not one of {known}{closest(name, systems)}")
+    system = systems[name]
     options = dict(system.options)
     for setting in settings:
         option, equals, value = setting.partition("=")

@@ -11,12 +11,11 @@ from statistics import median
 from typing import Any
 
 from benchmarks.race import frontier
+from benchmarks.race.kinds import KINDS, ONE, Kind
 
-MEASURES = {"accuracy": "acc", "parent_accuracy": "pacc", "delta_loss": "delta", "hierarchical_f1": "hF1"}
 GAPS = {"to_gap_10": 0.1, "to_gap_1": 0.01}
-HEAD = ("system", "train s", "to gap 10 %", "to 1 %", "predict s", "memory GB", "above data", *MEASURES.values())
-LESS = ("train_seconds", "predict_seconds", "memory_gb", "delta_loss")  # less of it is better
-STANDING = {"train_seconds": "train s", "predict_seconds": "predict s", "memory_gb": "memory GB", **MEASURES}
+GAP_HEADS = ("to gap 10 %", "to 1 %")
+STANDING = {"train_seconds": "train s", "predict_seconds": "predict s", "memory_gb": "memory GB"}
 GIGA = 1e9
 
 
@@ -53,7 +52,7 @@ def summarise(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "warm_up_seconds": median(values("seconds", "warm_up")),
         "memory_gb": round(peak / GIGA, 3),
         "memory_above_data_gb": round((peak - median(values("memory", "loaded"))) / GIGA, 3),
-        **{name: median(values("measures", name)) for name in MEASURES},
+        **{name: median(values("measures", name)) for name in runs[0]["measures"]},
         "versions": runs[0]["versions"],
         "options": runs[0]["options"],
         "notes": runs[0]["notes"],
@@ -73,25 +72,31 @@ def _time_to(gap: float, runs: Sequence[dict[str, Any]]) -> float | None:
 
 
 def write(report: dict[str, Any], out: Path) -> None:
-    """Write ``race.json`` and ``race.md`` into the folder `out`."""
+    """Write ``race.json`` and ``race.md`` into the folder `out`; of label sets ``race-sets.json`` and so on."""
     out.mkdir(parents=True, exist_ok=True)
     for name, text in (
-        ("race.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n"),
-        ("race.md", markdown(report)),
+        (f"{kind_of(report).file}.json", json.dumps(report, indent=1, ensure_ascii=False) + "\n"),
+        (f"{kind_of(report).file}.md", markdown(report)),
     ):
         part = out / f"{name}.part"
         part.write_text(text)
         os.replace(part, out / name)
 
 
+def kind_of(report: dict[str, Any]) -> Kind:
+    """Give the kind of race that a report is of."""
+    return KINDS[report.get("kind", ONE.file)]
+
+
 def markdown(report: dict[str, Any]) -> str:
     """Lay the report out for people."""
+    kind = kind_of(report)
     machine, rates = report["machine"], report["copy_gb_per_second"]
     rows = [row for part in report["sets"].values() for row in part["systems"].values()]
     busy = max((row["other_work"] or 0 for row in rows if "other_work" in row), default=0)
     dates = sorted({date for row in rows for date in row.get("dates", [])})
     lines = [
-        "# The race",
+        f"# {kind.title}",
         "",
         f"`{report['command']}`",
         "",
@@ -108,11 +113,12 @@ def markdown(report: dict[str, Any]) -> str:
             f"## {name}",
             "",
             f"{size['train']:,} + {size['test']:,} documents, {size['features']:,} features, "
-            f"{size['classes']:,} classes, {size['nodes']:,} nodes.",
+            f"{size['classes']:,} classes, {size['nodes']:,} nodes"
+            + (f", {size['labels_each']:.2f} labels a document." if "labels_each" in size else "."),
             "",
-            *_head(HEAD),
-            *(_row(row) for row in systems.values() if not row["cut"]),
-            *_standing(systems),
+            *_head(_heads(kind)),
+            *(_row(row, kind) for row in systems.values() if not row["cut"]),
+            *_standing(systems, kind),
             *_frontier(systems),
             *_remarks(systems, rates),
         ]
@@ -129,18 +135,23 @@ def _line(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def _row(row: dict[str, Any]) -> str:
+def _heads(kind: Kind) -> list[str]:
+    gaps = GAP_HEADS if kind.gaps else ()
+    return ["system", "train s", *gaps, "predict s", "memory GB", "above data", *kind.measures.values()]
+
+
+def _row(row: dict[str, Any], kind: Kind) -> str:
     if "missing" in row:
-        return f"| {row['label']} | {row['missing']} |" + " |" * (len(HEAD) - 2)
+        return f"| {row['label']} | {row['missing']} |" + " |" * (len(_heads(kind)) - 2)
     return _line(
         [
             row["label"],
             _time(row["train_seconds"], row["train_spread"]),
-            *("–" if row[name] is None else _time(row[name]) for name in GAPS),
+            *("–" if row[name] is None else _time(row[name]) for name in (GAPS if kind.gaps else ())),
             _time(row["predict_seconds"], row["predict_spread"]),
             f"{row['memory_gb']:.2f}",
             f"{row['memory_above_data_gb']:.2f}",
-            *(f"{row[name]:.4f}" for name in MEASURES),
+            *(f"{row[name]:.4f}" for name in kind.measures),
         ]
     )
 
@@ -152,15 +163,15 @@ def _time(value: float, spread: Sequence[float] = (0, 0)) -> str:
     return f"{value:.{digits}f} ({spread[0]:.{digits}f}–{spread[1]:.{digits}f})"
 
 
-def _standing(systems: dict[str, dict[str, Any]]) -> list[str]:
+def _standing(systems: dict[str, dict[str, Any]], kind: Kind) -> list[str]:
     """Say, measure by measure, who is the best of the peers and who the best of ours."""
     whole = [row for row in systems.values() if not row["cut"] and "missing" not in row]
     peers, ours = [r for r in whole if not r["ours"]], [r for r in whole if r["ours"]]
     if not peers or not ours:
         return []
     lines = ["", "Best of the peers, and best of ours:", "", *_head(("", "peer", "", "ours", "", ""))]
-    for name, head in STANDING.items():
-        sign = -1 if name in LESS else 1
+    for name, head in {**STANDING, **kind.measures}.items():
+        sign = -1 if name in kind.less else 1
         peer, own = (max(rows, key=lambda r: sign * r[name]) for rows in (peers, ours))
         ahead = sign * (own[name] - peer[name])
         verdict = "level" if ahead == 0 else "ours" if ahead > 0 else "peer"

@@ -56,7 +56,6 @@ def line(text: str, labels: str = '["animal/cat"]') -> str:
         ),
         (GOOD + line("x", "[]"), "x.jsonl:61: expected a document with labels, got none; name their key"),
         (GOOD + '{"text": "x"}\n', "x.jsonl:61: expected a document with labels, got none"),
-        (GOOD + line("x", '["animal/cat", "plant"]'), "x.jsonl:61: this method takes one label a document"),
         (line("a b") + line("c d", '["plant"]'), "none of the 4 terms stands in 2 or more of the 2 documents"),
         (line("a b") + line("c d", '["plant"]'), "set --min-df=1"),
         (line("") + line("- !", '["plant"]'), "there are no words in the 2 documents"),

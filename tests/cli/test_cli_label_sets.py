@@ -107,7 +107,7 @@ def test_what_is_refused(pinakes, options, message):
 
 def test_a_method_of_one_label_still_refuses_sets(pinakes):
     Path("sets.jsonl").write_text(json_lines(sets()))
-    left = pinakes("train", "sets.jsonl", "-t", "taxonomy.tsv", "-o", "m.pinakes")
+    left = pinakes("train", "sets.jsonl", "-t", "taxonomy.tsv", "-o", "m.pinakes", "--method", "svm")
     assert left.code == 1
     assert "this method takes one label a document" in left.err
 

@@ -199,7 +199,7 @@ def test_several_labels(pinakes, place):
     rows[0]["labels"] = ["animal/cat", "plant/tree"]
     rows[1]["labels"] = ["plant/tree", "animal/dog"]  # the right one second
     (place / "x.jsonl").write_text(json_lines(rows))
-    for verb in (["train", "x.jsonl", *TRAIN], ["evaluate", "text.pinakes", "x.jsonl"]):
+    for verb in (["train", "x.jsonl", *TRAIN, "--method", "svm"], ["evaluate", "text.pinakes", "x.jsonl"]):
         left = pinakes(*verb)
         assert left.code == 1
         assert "x.jsonl:1: this method takes one label a document, got several in 2 of 60" in left.err
@@ -341,6 +341,9 @@ def test_demo(pinakes, place, monkeypatch):
     monkeypatch.setattr(datasets, "load_wordnet_sample", lambda: small)
     left = pinakes("demo", "a chair for cats", "--out", "demo.pinakes")
     assert (left.code, left.err) == (0, "")
+    several = sum(len(labels) > 1 for labels in small[1].labels)
+    assert several > 0
+    assert f"{several} glosses are of several kinds" in left.out
     assert "Pinakes (learnt jointly)" in left.out
     assert "a chair for cats" in left.out
     assert "pinakes predict demo.pinakes" in left.out

@@ -22,7 +22,7 @@ from pinakes.cli.main import main
 
 README = pages.ROOT / "README.md"
 QUICKSTART = pages.DOCS / "quickstart.md"
-WITH_EXAMPLES = ["spaces", "training", "mathematics", "models", "serving", "errors"]
+WITH_EXAMPLES = ["several-labels", "spaces", "training", "mathematics", "models", "serving", "errors"]
 NOT_OURS = {"--editable", "--check"}  # options of pip and of the scripts in docs/
 
 named = pytest.mark.parametrize("page", pages.PAGES, ids=lambda page: page.name)

@@ -1,12 +1,14 @@
 """What all runners share: read the matrices, time the steps, take the memory, write one JSON file.
 
 A runner is a process: ``python -m benchmarks.race.runners.<name> --work FOLDER --out FILE --options JSON``. It needs
-NumPy and SciPy only, and runs on Python 3.10 as well.
+NumPy and SciPy only, and runs on Python 3.10 as well. Of label sets it also writes, beside that file, the scores of all
+test documents, and those of the documents held out by a second model that has not seen them.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import importlib.metadata
 import json
 import os
@@ -22,21 +24,40 @@ from scipy import sparse
 
 
 class Task:
-    """One set as a runner sees it: training matrix, class codes, class names and their ways down the taxonomy."""
+    """One set as a runner sees it: training matrix, class codes, class names and their ways down the taxonomy.
+
+    Label sets come as an indicator matrix `Y`, and `y` is None.
+    """
 
     def __init__(self, work: Path) -> None:
         self.work = work
         self.X = sparse.load_npz(work / "X_train.npz").tocsr()
-        self.y = np.load(work / "y_train.npy")
+        self.several = (work / "Y_train.npz").exists()
+        self.y = None if self.several else np.load(work / "y_train.npy")
+        self.Y = sparse.load_npz(work / "Y_train.npz").tocsr() if self.several else None
         names = json.loads((work / "classes.json").read_text())
         self.classes: list[str] = names["classes"]
         self.ways: list[list[str]] = names["ways"]
+
+    def lists(self) -> list[list[int]]:
+        """Give the class codes of each document as a list."""
+        if self.Y is None:
+            return [[int(k)] for k in self.y]
+        return [self.Y.indices[a:b].tolist() for a, b in zip(self.Y.indptr[:-1], self.Y.indptr[1:], strict=True)]
+
+    def part(self, rows: Any) -> Task:
+        """Give some of the documents of a set of label sets."""
+        some = copy.copy(self)
+        some.X, some.Y = self.X[rows], self.Y[rows]
+        return some
 
 
 class Runner:
     """The steps of a race; a library overrides what it needs. Only `fit` and `predict` count as its time."""
 
     packages: tuple[str, ...] = ()
+    natural = 0.5  # of label sets: a score above this says that the library takes the label
+    best = 20  # of label sets: labels a document that `predict` is asked for, where all would be slower
 
     def __init__(self, task: Task, options: dict[str, Any]) -> None:
         self.task, self.options = task, options
@@ -67,6 +88,14 @@ class Runner:
         """Turn what `predict` gave into class codes."""
         return answers
 
+    def scores(self, documents: Any) -> Any:
+        """Give the scores of label sets, documents by classes, with -inf where the library gives none."""
+        raise NotImplementedError
+
+    def own_sets(self, X: Any) -> Any:
+        """Give the label sets that the library itself answers with, as an indicator matrix; None: by `natural`."""
+        return None
+
     def notes(self, X: Any) -> dict[str, Any]:
         """Give what else is worth keeping about the fitted model and the prediction of `X`."""
         return {}
@@ -86,6 +115,24 @@ def _status(field: str) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(field + ":")), 0)
+
+
+def score_all(runner: Runner, X_test: Any) -> dict[str, Any]:
+    """Give the scores of test documents, the library's own answers, and a second model's scores of others.
+
+    The second learns from the training documents without those held out, and scores these.
+    """
+    task = runner.task
+    found = {"scores": np.concatenate([runner.scores(documents) for documents in runner.batches(X_test)])}
+    own = runner.own_sets(X_test)
+    if own is not None:
+        found["own"] = np.packbits(np.asarray(own, dtype=bool), axis=1)
+    aside = np.load(task.work / "held_out.npy")
+    second = type(runner)(task.part(np.setdiff1d(np.arange(task.X.shape[0]), aside)), runner.options)
+    second.prepare()
+    second.fit()
+    found["held_out"] = np.concatenate([second.scores(few) for few in second.batches(task.X[aside])])
+    return {name: values.astype(np.float32) if name != "own" else values for name, values in found.items()}
 
 
 def race(kind: type[Runner]) -> None:
@@ -119,8 +166,11 @@ def race(kind: type[Runner]) -> None:
     codes: list[int] = []
     for documents in runner.batches(X_test):
         answers = timed("predict", runner.predict, documents)
-        codes += np.asarray(runner.codes(answers)).astype(int).tolist()
+        if not task.several:
+            codes += np.asarray(runner.codes(answers)).astype(int).tolist()
     peak = peak_memory()
+    if task.several:
+        np.savez(args.out.with_suffix(".npz"), **score_all(runner, X_test))
     result = {
         "seconds": {step: round(value, 4) for step, value in seconds.items()},
         "memory": {"loaded": loaded, "peak": peak},
@@ -128,6 +178,7 @@ def race(kind: type[Runner]) -> None:
         "python": platform.python_version(),
         "notes": runner.notes(X_test),
         "predictions": codes,
+        "natural": runner.natural,
     }
     part = args.out.with_suffix(".part")
     part.write_text(json.dumps(result))

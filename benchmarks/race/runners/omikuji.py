@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import omikuji
 from omikuji import ffi, lib
 
@@ -23,15 +24,17 @@ class Omikuji(Runner):
     packages = ("omikuji",)
 
     def prepare(self) -> None:
-        X, y = self.task.X, self.task.y
+        X = self.task.X
         X.sort_indices()
         self.pool = omikuji._ThreadPoolHandle()
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "train.txt"
             with path.open("w") as file:
                 file.write(f"{X.shape[0]} {X.shape[1]} {len(self.task.classes)}\n")
-                for label, row in zip(y.tolist(), pairs(X), strict=True):
-                    file.write(f"{label} " + " ".join(f"{j}:{value:.8g}" for j, value in row) + "\n")
+                for labels, row in zip(self.task.lists(), pairs(X), strict=True):
+                    file.write(
+                        f"{','.join(map(str, labels))} " + " ".join(f"{j}:{value:.8g}" for j, value in row) + "\n"
+                    )
             data = lib.load_omikuji_data_set(ffi.new("char[]", str(path).encode()), self.pool.ptr)
         if data == ffi.NULL:
             raise RuntimeError("omikuji could not read the documents written for it")
@@ -54,7 +57,16 @@ class Omikuji(Runner):
             yield batch
 
     def predict(self, documents: Any) -> Any:
+        if self.task.several:
+            return [self.model.predict(row, top_k=self.best) for row in documents]
         return [self.model.predict(row)[0][0] for row in documents]
+
+    def scores(self, documents: Any) -> Any:
+        out = np.full((len(documents), len(self.task.classes)), -np.inf, dtype=np.float32)
+        for i, row in enumerate(documents):
+            for label, probability in self.model.predict(row, top_k=len(self.task.classes)):
+                out[i, label] = probability
+        return out
 
 
 def pairs(X: Any) -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 AT_ONCE = 2000  # documents scored on all categories at a time
 WITH_INTERVAL = ("accuracy", "parent_accuracy", "delta_loss")
 SETS_WITH_INTERVAL = ("set_loss",)
+RANKS_WITH_INTERVAL = ("average_precision", "ranking_loss")
 
 
 @click.command(
@@ -126,5 +127,8 @@ def measure(classifier: Classifier, corpus: Corpus, steps: Steps) -> dict[str, A
     for name in SETS_WITH_INTERVAL if classifier.has_sets else WITH_INTERVAL:
         each = metrics.METRICS[name](nearest, answers, taxonomy, per_document=True)
         interval = metrics.bootstrap_interval(each)
+        values["intervals"][name] = [interval.low, interval.high]
+    for name in RANKS_WITH_INTERVAL if classifier.has_sets else ():
+        interval = metrics.bootstrap_interval(np.concatenate(per_document[name]))
         values["intervals"][name] = [interval.low, interval.high]
     return values

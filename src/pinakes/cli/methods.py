@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +28,10 @@ class Method:
     sets: bool = False
 
 
-# options that not every method has -> what the estimator's own default is, where it is not the option's
-METHOD_OPTIONS = ("C", "loss", "node_weight", "tol", "max_iter", "scoring", "balanced", "bias")
+# options that not every method has; one that was not given is left to the estimator's own default
+SVM_OPTIONS = ("C", "loss", "node_weight", "tol", "max_iter", "scoring", "balanced", "bias")
+SET_OPTIONS = ("cut", "closed", "every_label")
+METHOD_OPTIONS = (*SVM_OPTIONS, *SET_OPTIONS)
 
 
 def _svm(
@@ -59,10 +61,40 @@ def _perceptron(taxonomy: Any, **settings: Any) -> Any:
     return StochasticPerceptron(taxonomy, **settings)
 
 
+def _of_sets(name: str) -> Callable[..., Any]:
+    """Give the maker of an estimator that answers with label sets, by its public name."""
+
+    def make(taxonomy: Any, **settings: Any) -> Any:
+        import pinakes
+
+        for option in ("C", "node_weight"):
+            if settings.get(option) == AUTO:
+                raise ParameterError(f"--{option.replace('_', '-')} auto is for --method svm; give a value")
+        if settings.pop("every_label", False):
+            settings["implied"] = False
+        estimator = getattr(pinakes, name)
+        if "n_jobs" not in estimator().get_params():
+            del settings["n_jobs"]
+        return estimator(taxonomy, **settings)
+
+    return make
+
+
 METHODS: Mapping[str, Method] = {
-    "svm": Method(_svm, METHOD_OPTIONS),
+    "svm": Method(_svm, SVM_OPTIONS),
+    "rank": Method(
+        _of_sets("TaxonomyRankSVC"), ("C", "loss", "node_weight", "tol", "max_iter", *SET_OPTIONS), sets=True
+    ),
+    "coupled": Method(_of_sets("CoupledSVC"), ("C", "node_weight", "tol", "max_iter", *SET_OPTIONS), sets=True),
+    "minover": Method(_of_sets("MinOverPerceptron"), ("loss", "node_weight", "max_iter", *SET_OPTIONS), sets=True),
     "perceptron": Method(_perceptron, ("max_iter",), sets=True),
 }
+FOR_ONE, FOR_SETS = "svm", "rank"  # what is used where nobody says otherwise
+
+
+def notice_method(labels: Iterable[Sequence[str]]) -> str:
+    """Give the method for these labels: one for label sets where some document has several."""
+    return FOR_SETS if any(len(few) > 1 for few in labels) else FOR_ONE
 
 
 def make_model(method: str, taxonomy: Any, options: Mapping[str, Any]) -> Any:

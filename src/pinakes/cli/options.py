@@ -20,6 +20,7 @@ AUTO = "auto"
 # what settings are called in Python -> the option that sets them
 FLAGS = {
     "C": "--C",
+    "cut": "--cut",
     "encoding": "--encoding",
     "format": "--docs-format",
     "gamma": "--gamma",
@@ -37,7 +38,8 @@ FLAGS = {
     "tol": "--tol",
     "zero_based": "--zero-based",
 }
-_OWNERS = "TaxonomySVC|TaxonomySVCCV|StochasticPerceptron|HLSI|TextFeatures|read_documents"
+_OWNERS = "TaxonomySVC|TaxonomySVCCV|TaxonomyRankSVC|CoupledSVC|MinOverPerceptron|StochasticPerceptron|HLSI"
+_OWNERS += "|TextFeatures|read_documents"
 _SETTING = re.compile(rf"`(\w+)` of (?:{_OWNERS})\b|the option `(\w+)`|`(ngrams|format)`")
 _WORD = re.compile(r"(?<![\w./\-'\"])(max_features|max_iter|max_seconds|min_df|n_jobs)(?![\w./\-'\"])")
 
@@ -87,6 +89,20 @@ class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
             return float(value)
         except ValueError:
             self.fail(f"expected a number or {AUTO}, got {value!r}", param, ctx)
+
+
+class CutType(click.ParamType):  # type: ignore[type-arg]
+    """Where label sets end: a word, a whole number of labels, or a score with a decimal point."""
+
+    name = "cut"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str | int | float:
+        for kind in (int, float):
+            try:
+                return kind(value)
+            except ValueError:
+                pass
+        return str(value)  # the estimator knows the words
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from pinakes.cli.console import Steps, write_table
-from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading
+from pinakes.cli.options import Verb, check_inputs, document_options, example, output_format, reading, refuse_together
 
 AT_ONCE = 2000  # documents read, ranked and written at a time
 
@@ -25,21 +25,31 @@ AT_ONCE = 2000  # documents read, ranked and written at a time
 @click.argument("model", metavar="MODEL")
 @click.argument("docs", nargs=-1, required=True, metavar="DOCS...")
 @click.option("--top", type=click.IntRange(min=1), default=5, show_default=True, help="Categories a document.")
+@click.option("--sets", is_flag=True, help="The labels in the answer, however many, instead of the --top best.")
 @click.option("--below", metavar="NODE", help="Only categories at or below this node of the taxonomy.")
 @click.option("--jobs", type=int, help="Threads; all cores if not given.")
 @output_format(["jsonl", "csv", "table"])
 @document_options
 def command(
-    model: str, docs: tuple[str, ...], top: int, below: str | None, jobs: int | None, output: str, **options: Any
+    model: str,
+    docs: tuple[str, ...],
+    top: int,
+    sets: bool,
+    below: str | None,
+    jobs: int | None,
+    output: str,
+    **options: Any,
 ) -> None:
     """Rank the categories of new documents.
 
     Writes {"id": ..., "labels": [{"label", "name", "path", "score", "confidence"}, ...]} a document, the best category
     first. A document without a known word is answered too, with a low confidence. With --below, confidences are shares
     among the categories there. Of a model that was trained on label sets, the categories with a confidence above 0.5
-    are the answer, each with everything above it.
+    are the answer; --sets gives these alone, and everything above them where the model closes its answers.
     """
     check_inputs(*docs)
+    if sets:
+        refuse_together("--sets", ["top", "below"], "the answer is a set of its own size")
     docs_options = reading(options)
     # answers that appear on the terminal are progress enough
     with Steps("loading", terminal=output == "table" or not sys.stdout.isatty()) as steps:
@@ -56,7 +66,8 @@ def command(
             while batch := list(itertools.islice(documents, AT_ONCE)):
                 width = None if classifier.features else classifier.model.n_features_in_
                 corpus = Corpus.from_documents(batch, n_features=width)
-                yield from zip(corpus.ids, classifier.rank(corpus, top, below), strict=True)
+                ranked = classifier.sets(corpus) if sets else classifier.rank(corpus, top, below)
+                yield from zip(corpus.ids, ranked, strict=True)
             steps.close()
 
         WRITERS[output](answers())

@@ -8,9 +8,10 @@ from typing import Any
 import click
 
 from pinakes.cli.console import GapBar, Steps, say, write_table
-from pinakes.cli.methods import METHODS, make_model
+from pinakes.cli.methods import FOR_ONE, FOR_SETS, METHODS, make_model, notice_method
 from pinakes.cli.options import (
     AUTO,
+    CutType,
     Number,
     NumberOrAuto,
     Verb,
@@ -36,7 +37,9 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.option("--taxonomy", "-t", required=True, metavar="FILE", help="The taxonomy that the labels come from.")
 @click.option("--out", "-o", required=True, metavar="FILE", help="The model file to write.")
 @click.option(
-    "--method", type=click.Choice(list(METHODS)), default="svm", show_default=True, help="What to learn with."
+    "--method",
+    type=click.Choice(list(METHODS)),
+    help=f"What to learn with.  [default: {FOR_ONE}; {FOR_SETS} where a document has several labels]",
 )
 @click.option(
     "--C",
@@ -63,10 +66,19 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 @click.option(
     "--labels",
     "several",
-    type=click.Choice(["error", "first"]),
-    default="error",
+    type=click.Choice(["all", "error", "first"]),
+    default="all",
     show_default=True,
-    help="A document with several labels, for a method of one label: refuse it, or take the first.",
+    help="Of a document with several labels: take all, refuse it, or take the first.",
+)
+@click.option(
+    "--cut",
+    type=CutType(),
+    help="Where label sets end: learned, micro-f1, macro-f1, a number of labels, or a score as in 0.5.",
+)
+@click.option("--closed", is_flag=True, help="Answers have everything above their labels.")
+@click.option(
+    "--every-label", is_flag=True, help="A label above another one of the same document is a label of its own."
 )
 @click.option("--ngrams", type=click.IntRange(1, 5), default=1, show_default=True, help="Longest run of words.")
 @click.option("--min-df", type=Number(), default=2, show_default=True, help="Documents a word must stand in.")
@@ -103,6 +115,8 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         taxonomy = Taxonomy.load(source, **taxonomy_options)
         corpus = read_corpus(docs, docs_options, steps)
         corpus = check_labels(corpus, taxonomy, docs_options["on_error"])
+        if options["method"] is None:
+            options["method"] = FOR_ONE if options["several"] != "all" else notice_method(corpus.labels)
         labels = choose_labels(corpus, METHODS[options["method"]].sets, options["several"])
         if len({label for few in corpus.labels for label in few}) < 2:
             raise DocumentError(
@@ -147,7 +161,7 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         write_table(list(classifier.summary["search"][0]), rows, ["C", search.scoring, "seconds"], err=True)
     say(
         f"{out}: {len(corpus):,} documents, {len(model.classes_):,} categories, {model.n_features_in_:,} features; "
-        f"{_reached(model)}; reading {read - started:.1f} s, "
+        f"{_sizes(labels)}{_reached(model)}; reading {read - started:.1f} s, "
         f"training {model.history_[-1].seconds:.1f} s, all {time.perf_counter() - started:.1f} s"
     )
 
@@ -188,9 +202,16 @@ def _tried(search: Any) -> list[dict[str, Any]]:
 
 def choose_labels(corpus: Any, sets: bool, several: str) -> Any:
     """Give one label a document, or label sets where the method takes them and some document does not have one."""
-    if sets and several != "first" and any(len(labels) != 1 for labels in corpus.labels):
+    if sets and several == "all" and any(len(labels) != 1 for labels in corpus.labels):
         return [list(labels) for labels in corpus.labels]
-    return corpus.single_labels(several=several)
+    return corpus.single_labels(several="first" if several == "first" else "error")
+
+
+def _sizes(labels: Any) -> str:
+    """Say how many labels documents have, where some have several."""
+    if isinstance(labels[0], str):
+        return ""
+    return f"{sum(map(len, labels)) / len(labels):.2f} labels a document; "
 
 
 def progress_of(model: Any) -> dict[str, Any]:

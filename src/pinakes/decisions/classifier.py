@@ -17,6 +17,7 @@ from pinakes.documents.matrix import as_csr
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
+from pinakes.models.label_set_model import LabelSetModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Classifier:
 
     Parameters
     ----------
-    model : TaxonomySVC, StochasticPerceptron, HardPerceptron or StructuredSVC
+    model : TaxonomySVC, TaxonomyRankSVC, CoupledSVC, a perceptron or StructuredSVC
         To be fitted, or fitted; but for the first, on one label a document or on label sets. To be fitted, it may be a
         TaxonomySVCCV.
     features : TextFeatures or None
@@ -65,7 +66,7 @@ class Classifier:
     ['cat']
     """
 
-    model: TaxonomySVC | ClosedOutputModel
+    model: TaxonomySVC | ClosedOutputModel | LabelSetModel
     features: TextFeatures | None = None
     temperature: float = 1.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -165,7 +166,42 @@ class Classifier:
         answers = self.model.predict(X)
         if isinstance(answers, list):
             return answers
-        return [self.model.classes_[row > 0].tolist() for row in answers]
+        columns = getattr(self.model, "columns_", self.model.classes_)
+        return [columns[row > 0].tolist() for row in answers]
+
+    def sets(self, documents: Corpus | Sequence[str] | Any) -> list[list[Answer]]:
+        """Give the label set of each document, of a model that was trained on label sets; the best label first.
+
+        A node that is in the answer only because another one below it is has the score of the best category below it.
+        """
+        if not self.has_sets:
+            raise ParameterError(
+                "a label set was asked for, and the model was trained on one label a document; ask for the best ones "
+                "(`rank`, --top), or train it on documents with several labels"
+            )
+        X = self.vectors(documents)
+        if X.shape[0] == 0:
+            return []
+        taxonomy = self.model.taxonomy_
+        ranking = self.model.rank(X, len(self.model.classes_), self.temperature)
+        assert ranking.confidences is not None
+        place = {str(label): k for k, label in enumerate(self.model.classes_)}
+        below: dict[str, list[int]] = {}
+        found = []
+        for i, labels in enumerate(self.label_sets(X)):
+            rank = np.argsort(ranking.classes[i])  # of each category
+            answers = []
+            for label in map(str, labels):
+                if label not in below:
+                    names = [taxonomy.ids[v] for v in taxonomy.descendants.of(taxonomy.index(label))]
+                    below[label] = [place[label]] if label in place else [place[k] for k in names if k in place]
+                first = min(rank[below[label]])
+                way = taxonomy.path(label)
+                path = [taxonomy.names[taxonomy.index(v)] for v in way]
+                score, sure = float(ranking.scores[i, first]), float(ranking.confidences[i, first])
+                answers.append((int(first), -len(way), Answer(label, path[-1], path, score, sure)))
+            found.append([answer for *_, answer in sorted(answers, key=lambda entry: entry[:2])])
+        return found
 
     def decision_function(self, documents: Corpus | Sequence[str] | Any) -> npt.NDArray[Any]:
         """Give the scores of all categories, documents by `classes_`; two columns where there are two."""

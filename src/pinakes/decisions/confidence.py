@@ -6,8 +6,8 @@ Scores of training documents are flattered, so T is fitted on held-out ones: a f
 second model, solved more loosely, learns from the rest, and T is what makes the true classes of the fifth most likely.
 One number for all classes: it does not change the ranking.
 
-With label sets each category has a confidence of its own, 1 / (1 + exp(-score / T)): above one half where the category
-is in the answer.
+With label sets each category has a confidence of its own, 1 / (1 + exp(-s / T)), where s is its score or, where answers
+end at a cut, how far it lies above that: above one half where the category is in the answer.
 
 A few held-out documents that all come out right would make T -> 0 and every answer certain. So one document more is
 supposed, of which nothing is known: for n documents the answer counts 1 - 1 / (n + 1), and all classes share the rest.
@@ -28,6 +28,7 @@ from sklearn.base import clone
 from pinakes.errors import ConvergenceWarning
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
+from pinakes.models.label_set_model import LabelSetModel
 
 HELD_OUT = 0.2
 LOOSE = 0.1  # relative gap of the second model
@@ -36,12 +37,16 @@ FEWEST_DOCUMENTS = 200
 COLDEST, WARMEST = 1e-3, 1e2
 
 
-def fit_temperature(model: TaxonomySVC | ClosedOutputModel, X: sparse.csr_array, y: Any) -> float:
+def fit_temperature(model: TaxonomySVC | ClosedOutputModel | LabelSetModel, X: sparse.csr_array, y: Any) -> float:
     """Find the temperature for `model`, fitted on `X` and `y`, with the help of a second one.
 
     1.0 where there are too few documents to put any aside.
     """
     sets = getattr(model, "form_", "single") != "single"
+    if sets and isinstance(model, LabelSetModel):
+        most = max(FEWEST_DOCUMENTS, MOST_SCORES // len(model.classes_))
+        margins, truth = model.held_out_margins(X, y, most)
+        return most_likely_scale(margins, truth) if len(truth) else 1.0
     labels: Any = np.asarray(y) if not sets else y
     kept, aside = _split_sets(len(y)) if sets else _split(labels)
     if len(aside) == 0:

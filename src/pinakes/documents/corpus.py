@@ -106,8 +106,8 @@ class Corpus:
             raise self._error(
                 i,
                 f"this method takes one label a document, got several in {len(more)} of {len(self)}, "
-                f"the first being {self.ids[i]!r} with {shown}; use the first label of each (--labels first "
-                "on the command line, several='first' in Python)",
+                f"the first being {self.ids[i]!r} with {shown}; use a method for label sets, or the first "
+                "label of each (--labels first on the command line, several='first' in Python)",
             )
         return [labels[0] for labels in self.labels]
 

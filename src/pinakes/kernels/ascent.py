@@ -1,4 +1,4 @@
-"""The two loops of `ascent`: a full scan that only reads the weights, and a pass of exact steps over active sets.
+"""What `ascent` does with a document: a full scan that only reads the weights, and an exact step over its active set.
 
 Names as in solvers/ascent.py. `beta` = alpha / Delta is what the simplex constraint sums: beta >= 0 and sum over y of
 beta_iy <= C_i; the derivative of the dual along beta_iy is F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>). The rows hold
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pinakes.kernels.compile import inner, kernel
-from pinakes.kernels.layouts import change_weights, score_blocks
+from pinakes.kernels.layouts import score_blocks
 from pinakes.kernels.outputs import (
     add_to_path,
     collect_blocks,
@@ -24,7 +24,6 @@ from pinakes.kernels.outputs import (
     sum_down,
 )
 from pinakes.kernels.rows import BLOCK
-from pinakes.kernels.threads import wait_for_all
 
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
@@ -226,10 +225,44 @@ class Changes(NamedTuple):
 
 
 @inner
+def write_changes(outputs, blocks, n_few, moved, scratch, changes, b):
+    """Turn scratch.change, per attribute, into place b of `changes`, and leave it at 0; gives how many blocks change.
+
+    `moved` is how much was moved in all.
+    """
+    count = 0
+    for k in range(n_few):
+        a = blocks[k] * BLOCK
+        largest = 0.0
+        for t in range(BLOCK):
+            change = scratch.change[a + t] * outputs.v2[a + t]
+            scratch.change[a + t] = 0.0
+            if abs(change) <= 1e-14 * moved:  # parts that cancel leave dust: keep it out of the weights
+                change = 0.0
+            largest = max(largest, abs(change))
+            changes.values[b, count * BLOCK + t] = change
+        if largest > 0:
+            changes.blocks[b, count] = blocks[k]
+            count += 1
+    return count
+
+
+@inner
+def keep_worthy(active, beta, F, start, n_active):
+    """Drop what has no weight and whose margin holds from an active set: a scan finds it again; gives what stays."""
+    kept = start
+    for k in range(start, start + n_active):
+        if beta[k] > 0 or F[k - start] > 0:
+            active[kept] = active[k]
+            beta[kept] = beta[k]
+            kept += 1
+    return kept - start
+
+
+@inner
 def step_document(
     i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
-    next_visit, patience, now, quiet_gap, precision, slack, gap, changes, worst, found_classes, Q, F, old, deltas,
-    shared, scratch,
+    next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
 ):  # fmt: skip
     """Solve the QP of document i over its active set; the weights are only read.
 
@@ -239,6 +272,7 @@ def step_document(
     step.
     """
     scores, blocks = scratch.scores, scratch.blocks
+    worst, found_classes, Q, F, old, deltas, shared = room
     changes.count[b] = 0
     a_start, n_active = active_indptr[i], active_count[i]
     if n_active == 0 and not look:
@@ -311,74 +345,5 @@ def step_document(
             moved += abs(weight)
             add_to_path(outputs, scratch.change, y_i, weight)
             add_to_path(outputs, scratch.change, active[a_start + k], -weight)
-    count = 0
-    for k in range(n_few):
-        a = blocks[k] * BLOCK
-        largest = 0.0
-        for t in range(BLOCK):
-            change = scratch.change[a + t] * outputs.v2[a + t]
-            scratch.change[a + t] = 0.0
-            if abs(change) <= 1e-14 * moved:  # parts that cancel leave dust: keep it out of the weights
-                change = 0.0
-            largest = max(largest, abs(change))
-            changes.values[b, count * BLOCK + t] = change
-        if largest > 0:
-            changes.blocks[b, count] = blocks[k]
-            count += 1
-    changes.count[b] = count
-
-    # a class without weight whose margin holds is no longer worth its visits: a scan finds it again if it matters
-    kept = a_start
-    for k in range(a_start, a_start + n_active):
-        if beta[k] > 0 or F[k - a_start] > 0:
-            active[kept] = active[k]
-            beta[kept] = beta[k]
-            kept += 1
-    active_count[i] = kept - a_start
-
-
-@kernel
-def sweep(
-    X, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
-    active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
-    thread, steps, first, at, full,
-):  # fmt: skip
-    """One thread's part of a pass of exact steps over documents `order`, a batch at a time; all threads call it.
-
-    The documents of a batch do not see each other's steps: the threads share them out and only read the weights. Then
-    each thread changes the rows of its shard. When some shard has no room left, all threads give the start of the batch
-    they are in, with what is still to be changed in `at`: make room and call again from there, `full` telling that the
-    steps of that batch are done. Gives len(order) at the end, and -1 when called off before anything was done.
-    """
-    n_threads = len(steps) - 1
-    n_blocks = len(scratch.scores) // BLOCK
-    worst = np.empty(widest)
-    found_classes = np.empty(widest, dtype=np.int32)
-    Q = np.empty((widest, widest))
-    F, old, deltas, shared = np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest)
-    resumed = full[0] != 0
-    if not wait_for_all(steps, thread):
-        return -1
-    if thread == 0:
-        full[0] = 0  # all have read it …
-    wait_for_all(steps, thread)  # … and nobody may set it before
-    while first < len(order):
-        last = min(first + batch_size, len(order))
-        if not resumed:
-            size = last - first
-            for b in range(size * thread // n_threads, size * (thread + 1) // n_threads):
-                step_document(
-                    order[first + b], b, X, x_norm2, y, C, look, rows, outputs,
-                    active_indptr, active_count, active, beta, next_visit, patience, now, quiet_gap, precision,
-                    slack, gap, changes, worst, found_classes, Q, F, old, deltas, shared, scratch,
-                )  # fmt: skip
-            at[thread, 0] = 0
-            wait_for_all(steps, thread)
-        resumed = False
-        if not change_weights(X, order[first:last], changes, thread, at, rows, n_blocks):
-            full[0] = 1
-        wait_for_all(steps, thread)
-        if full[0] != 0:
-            return first
-        first = last
-    return len(order)
+    changes.count[b] = write_changes(outputs, blocks, n_few, moved, scratch, changes, b)
+    active_count[i] = keep_worthy(active, beta, F, a_start, n_active)

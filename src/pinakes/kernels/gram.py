@@ -1,7 +1,9 @@
-"""The loops of the papers' algorithms: one document's step in the dual, with F of all documents and classes kept.
+"""The loops of the papers' algorithms: one document's step in the dual, with the scores of all documents kept.
 
-Names as in solvers/papers.py. `F` is n_samples x n_classes and always that of `beta` as it is: a step on document i
-changes it everywhere, by one row of the kernel matrix and the inner products of the classes (2004 paper, 4.3).
+Names as in solvers/papers.py. A document has a row for each of its labels: one, or in the problem of solvers/pairs.py
+several, and then the classes of a row that are labels too are no rivals. `scores` is n_samples x n_classes and always
+that of `beta` as it is: a step on document i changes it everywhere, by one row of the kernel matrix and the inner
+products of the classes (2004 paper, 4.3). F of a row and a class follows from it.
 """
 
 from __future__ import annotations
@@ -14,22 +16,23 @@ from numba import njit
 from pinakes.kernels.ascent import solve_document
 from pinakes.kernels.interior import solve_interior
 from pinakes.kernels.outputs import common, delta_pair
+from pinakes.kernels.pairs import solve_each
 
 MOST_CALLS = 60  # each call of the small QP divides psi by 20 or makes as many steps as it may
 
 
 class Dual(NamedTuple):
-    """Where the algorithm stands: n_samples x n_classes arrays, and sums of them by document."""
+    """Where the algorithm stands: scores of documents, weights of rows by classes, and sums by document."""
 
-    F: np.ndarray  # float64 (n_samples, n_classes): Eq. 28
-    beta: np.ndarray  # float64 (n_samples, n_classes): alpha / Delta
-    selected: np.ndarray  # bool (n_samples, n_classes): the sets S_i
-    slack: np.ndarray  # float64 (n_samples,): xi_i = max_y F_iy
+    scores: np.ndarray  # float64 (n_samples, n_classes)
+    beta: np.ndarray  # float64 (n_rows, n_classes): alpha / Delta
+    selected: np.ndarray  # bool (n_rows, n_classes): the sets S_i
+    slack: np.ndarray  # float64 (n_samples,): xi_i = max_y F_iy; the sum of all where each pair has one
     psi: np.ndarray  # float64 (n_samples,): Eq. 33
     psi_selected: np.ndarray  # float64 (n_samples,): the same over S_i only
     carried: np.ndarray  # float64 (n_samples,): sum_y beta_iy F_iy
     alpha: np.ndarray  # float64 (n_samples,): sum_y alpha_iy
-    count: np.ndarray  # int64 (n_samples,): classes with alpha_iy > 0
+    count: np.ndarray  # int64 (n_samples,): classes, or pairs, with alpha > 0
 
 
 @njit(cache=True, nogil=True)
@@ -42,88 +45,105 @@ def class_tables(outputs, gram, delta):
 
 
 @njit(cache=True, nogil=True)
-def measure(i, C, delta, dual):
-    """Sum up document i: writes its slack, psi, psi_selected, carried, alpha and count. `delta` is its row of Delta."""
-    F, beta, selected = dual.F[i], dual.beta[i], dual.selected[i]
-    top, top_selected, low = 0.0, 0.0, np.inf
+def measure(i, C, labels, delta, dual):
+    """Sum up document i: writes its slack, psi, psi_selected, carried, alpha and count."""
+    scores, n_classes = dual.scores[i], len(delta)
+    first, last = labels.indptr[i], labels.indptr[i + 1]
+    top, top_selected, low, total = 0.0, 0.0, np.inf, 0.0
+    moves, moves_selected = 0.0, 0.0  # the largest |F| that has somewhere to go, where each pair has a slack
     free, carried, alpha = C, 0.0, 0.0
     count = 0
-    for k in range(len(F)):
-        f = F[k]
-        top = max(top, f)
-        if selected[k]:
-            top_selected = max(top_selected, f)
-            b = beta[k]
-            if b > 0:
-                low = min(low, f)
-                free -= b
-                carried += b * f
-                alpha += b * delta[k]
-                count += 1
+    for r in range(first, last):
+        y, q = labels.indices[r], first
+        for k in range(n_classes):
+            if q < last and labels.indices[q] == k:  # a label: no rival
+                q += 1
+                continue
+            f = delta[y, k] * (1.0 - scores[y] + scores[k])
+            b = dual.beta[r, k]
+            top = max(top, f)
+            total += max(0.0, f)
+            move = -f if f < 0.0 and b > 0.0 else (f if b < C else 0.0)
+            moves = max(moves, move)
+            if dual.selected[r, k]:
+                top_selected = max(top_selected, f)
+                moves_selected = max(moves_selected, move)
+                if b > 0:
+                    low = min(low, f)
+                    free -= b
+                    carried += b * f
+                    alpha += b * delta[y, k]
+                    count += 1
     if free > 1e-12 * C or count == 0:
         low = min(low, 0.0)
-    dual.slack[i] = top
-    dual.psi[i] = top - low
-    dual.psi_selected[i] = top_selected - low
+    dual.slack[i] = total if labels.each else top
+    dual.psi[i] = moves if labels.each else top - low
+    dual.psi_selected[i] = moves_selected if labels.each else top_selected - low
     dual.carried[i] = carried
     dual.alpha[i] = alpha
     dual.count[i] = count
 
 
 @njit(cache=True, nogil=True)
-def start(y, C, delta, dual):
-    """Set F to that of beta = 0, which is Delta, and sum up every document; changes `dual`."""
-    for i in range(len(y)):
-        for k in range(len(delta)):
-            dual.F[i, k] = delta[y[i], k]
-        measure(i, C[i], delta[y[i]], dual)
+def start(labels, C, delta, dual):
+    """Sum up every document; changes `dual`."""
+    for i in range(len(C)):
+        measure(i, C[i], labels, delta, dual)
 
 
 @njit(cache=True, nogil=True)
-def document_step(i, y, C, gram, delta, row, precision, interior, dual):
-    """Solve the QP over the selected classes of document i, then bring F of all documents up to date; changes `dual`.
+def document_step(i, labels, C, gram, delta, row, precision, interior, dual):
+    """Solve the QP over what is selected of document i, then bring the scores of all up to date; changes `dual`.
 
     `row` holds K(x_i, x_j) for all j; `interior` asks for the interior-point method.
     """
-    y_i = y[i]
     n_classes = len(gram)
-    classes = np.empty(n_classes, dtype=np.int64)
-    n_selected = 0
-    for k in range(n_classes):
-        if dual.selected[i, k]:
-            classes[n_selected] = k
-            n_selected += 1
-    F, beta, old = np.empty(n_selected), np.empty(n_selected), np.empty(n_selected)
-    Q = np.empty((n_selected, n_selected))
-    for a in range(n_selected):
-        k = classes[a]
-        F[a] = dual.F[i, k]
-        beta[a] = old[a] = dual.beta[i, k]
-        for b in range(n_selected):
-            m = classes[b]
-            inner = gram[y_i, y_i] - gram[y_i, k] - gram[y_i, m] + gram[k, m]
-            Q[a, b] = delta[y_i, k] * delta[y_i, m] * inner * row[i]
-    if interior:
-        solve_interior(Q, F, beta, C[i])
-    else:
+    first, last = labels.indptr[i], labels.indptr[i + 1]
+    n_selected = dual.selected[first:last].sum()
+    rows, label, other = np.empty(n_selected, np.int64), np.empty(n_selected, np.int64), np.empty(n_selected, np.int64)
+    F, beta, old, deltas = np.empty(n_selected), np.empty(n_selected), np.empty(n_selected), np.empty(n_selected)
+    a = 0
+    for r in range(first, last):
+        y = labels.indices[r]
+        for k in range(n_classes):
+            if dual.selected[r, k]:
+                rows[a], label[a], other[a] = r, y, k
+                deltas[a] = delta[y, k]
+                F[a] = deltas[a] * (1.0 - dual.scores[i, y] + dual.scores[i, k])
+                beta[a] = old[a] = dual.beta[r, k]
+                a += 1
+    if labels.each:
+        scores = dual.scores[i].copy()
         for _ in range(MOST_CALLS):
-            if solve_document(Q, F, beta, C[i], n_selected, precision, 20 * n_selected + 20) <= precision:
+            moved = solve_each(
+                gram, scores, label, other, deltas, F, beta, C[i], row[i], n_selected, n_classes, precision
+            )
+            if moved <= precision:
                 break
+    else:
+        Q = np.empty((n_selected, n_selected))
+        for a in range(n_selected):
+            y, k = label[a], other[a]
+            for b in range(n_selected):
+                inner = gram[y, label[b]] - gram[y, other[b]] - gram[k, label[b]] + gram[k, other[b]]
+                Q[a, b] = deltas[a] * deltas[b] * inner * row[i]
+        if interior:
+            solve_interior(Q, F, beta, C[i])
+        else:
+            for _ in range(MOST_CALLS):
+                if solve_document(Q, F, beta, C[i], n_selected, precision, 20 * n_selected + 20) <= precision:
+                    break
 
-    # scores of x_j change by K(x_i, x_j) change[y], change = sum_k d_k Delta_k (gram[y_i] - gram[k])
+    # scores of x_j change by K(x_i, x_j) change, change = sum of d Delta (gram[y] - gram[k])
     change = np.zeros(n_classes)
     for a in range(n_selected):
-        k = classes[a]
-        step = (beta[a] - old[a]) * delta[y_i, k]
-        dual.beta[i, k] = beta[a]
+        step = (beta[a] - old[a]) * deltas[a]
+        dual.beta[rows[a], other[a]] = beta[a]
         if step != 0.0:
             for m in range(n_classes):
-                change[m] += step * (gram[y_i, m] - gram[k, m])
-    for j in range(len(y)):
-        if row[j] == 0.0 and j != i:
-            continue
-        # F[j] += Delta[y_j] * K_ij * (change - change[y_j])
-        y_j = y[j]
-        for k in range(n_classes):
-            dual.F[j, k] += delta[y_j, k] * (row[j] * (change[k] - change[y_j]))
-        measure(j, C[j], delta[y_j], dual)
+                change[m] += step * (gram[label[a], m] - gram[other[a], m])
+    for j in range(len(C)):
+        if row[j] != 0.0 or j == i:
+            for k in range(n_classes):
+                dual.scores[j, k] += row[j] * change[k]
+            measure(j, C[j], labels, delta, dual)

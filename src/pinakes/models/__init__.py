@@ -5,6 +5,7 @@ from pinakes.models.hlsi import HLSI
 from pinakes.models.minover_perceptron import MinOverPerceptron
 from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
 from pinakes.models.structured_svc import StructuredSVC
+from pinakes.models.taxonomy_rank_svc import TaxonomyRankSVC
 from pinakes.models.taxonomy_svc import TaxonomySVC
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "MinOverPerceptron",
     "StochasticPerceptron",
     "StructuredSVC",
+    "TaxonomyRankSVC",
     "TaxonomySVC",
 ]

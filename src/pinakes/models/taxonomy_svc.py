@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,33 +10,27 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from pinakes.documents import as_csr
-from pinakes.errors import ConvergenceWarning, DocumentError, LabelError, ParameterError
+from pinakes.errors import LabelError, ParameterError
 from pinakes.kernels.rows import rows_from_csr
 from pinakes.models import parameters
-from pinakes.models.class_similarity import given_matrix
 from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.models.closed_outputs import writable_csr
 from pinakes.models.continuation import Beginning, Seen, begin_after, carry_over, widen_classes
+from pinakes.models.joint_machine import JointMachine, solve_tiny_closely
 from pinakes.models.kernel_scoring import KernelScorer
 from pinakes.models.scoring import Ranking, Scorer
 from pinakes.models.weighting import class_weights, sample_weights
-from pinakes.solvers.ascent import DOUBLE_BELOW, N_ROUGH, AscentSolver, Progress, SolverResult, Start
-from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, KernelRows, scale_gamma
+from pinakes.solvers.ascent import DOUBLE_BELOW, AscentSolver, Progress, SolverResult, Start
+from pinakes.solvers.kernel_rows import DocumentKernel, KernelRows
 from pinakes.solvers.papers import PaperResult, PaperSolver
-from pinakes.solvers.problem import Problem, make_outputs
+from pinakes.solvers.problem import Problem
 from pinakes.taxonomy import Taxonomy
-from pinakes.taxonomy.attributes import ClassAttributes, class_attributes, given_attributes
-from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
-SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
-DENSE_ABOVE = 0.5  # share of values that are not 0 above which documents are taken as a matrix
 MOST_SUBTREES = 8  # that are kept ready for scoring
-TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
 
 def _goes_on(model: TaxonomySVC) -> bool:
@@ -47,7 +40,7 @@ def _goes_on(model: TaxonomySVC) -> bool:
     raise AttributeError("`partial_fit` needs solver='ascent' and kernel='linear'; use `fit` on all documents")
 
 
-class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Hierarchical support vector machine: one label a document, classes in a taxonomy, learnt jointly.
 
     Every class y is scored by summing over the nodes z on its way up, F(x, y) = sum of v_z <w_z, x>, and the w_z solve
@@ -227,7 +220,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         solver = self._make_solver(report)
         X, y, weight, dense = self._check_training(X, y, sample_weight)
-        kernel = self._make_kernel(X, dense)
+        kernel = self._make_kernel(X, dense, self._constant())
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ParameterError(
@@ -311,7 +304,14 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 if alpha.shape[1] < len(labels):
                     alpha = widen_classes(alpha, old[2], labels)
             begin = Beginning(weights, alpha)
-        self._learn(solver, self._make_kernel(X, dense), seen.X, np.searchsorted(labels, seen.y), seen.weight, begin)
+        self._learn(
+            solver,
+            self._make_kernel(X, dense, self._constant()),
+            seen.X,
+            np.searchsorted(labels, seen.y),
+            seen.weight,
+            begin,
+        )
         self._seen = seen._replace(alpha=self.dual_coef_) if self.keep_documents else None
         return self
 
@@ -399,8 +399,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("support_coef_", "support_vectors_"):  # of an earlier fit with another kernel
             self.__dict__.pop(name, None)
         self._subtrees: dict[str, tuple[npt.NDArray[np.int64], Scorer | KernelScorer]] = {}
-        if isinstance(solver, AscentSolver) and len(codes) * len(self.classes_) <= TINY:
-            solver.tol = min(solver.tol, CLOSE)
+        solve_tiny_closely(solver, len(codes) * len(self.classes_))
         weight = weight * class_weights(self.class_weight, self.classes_, codes, weight, self.taxonomy_)[codes]
         used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
         part = slice(None) if len(used) == len(codes) else used
@@ -427,13 +426,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             self._set_support(X, codes, kernel)
             self.history_, self.steps_ = result.rounds, result.history
-        last = result.last
-        self.primal_objective_, self.dual_objective_ = last.p_obj, last.d_obj
-        self.gap_, self.n_iter_ = last.gap, last.n_iter
-        near = result.stopped == "max_iter" and self.n_iter_ > N_ROUGH and self.gap_ <= self.tol
-        self.stopped_ = "converged" if near else result.stopped
-        if self.stopped_ != "converged":
-            warnings.warn(self._stopped_early(), ConvergenceWarning, stacklevel=3)
+        self._set_course(result.last, result.stopped)
 
     def _fit_known(
         self,
@@ -456,7 +449,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._set_classes(taxonomy)
         X = self._with_constant(self._laid_out(X))
         begin = None if previous is None else begin_after(previous, self, learnt, len(codes))
-        self._learn(solver, self._make_kernel(X, False), X, codes, weight, begin)
+        self._learn(solver, self._make_kernel(X, False, self._constant()), X, codes, weight, begin)
         self._seen = None
 
     def _start(self, begin: Beginning, problem: Problem, used: npt.NDArray[np.int64], tol: float) -> Start:
@@ -473,79 +466,10 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             beta.data /= over
         return Start(rows_from_csr(weights, len(self._outputs.v2)), beta)
 
-    def _make_solver(self, report: Callable[[Progress], None] | None) -> AscentSolver | PaperSolver:
-        algorithm = parameters.check_choice(self, "solver", SOLVERS)
-        if not callable(self.kernel) and self.kernel not in KERNELS:
-            raise ParameterError(
-                f"`kernel` of {type(self).__name__} must be one of {', '.join(map(repr, KERNELS))} "
-                f"or a function of two matrices of documents, got {self.kernel!r}"
-            )
-        random_state = check_random_state(0 if self.random_state is None else self.random_state)
-        n_threads = parameters.count_threads(self)
-        settings: dict[str, Any] = {
-            "tol": parameters.check_number(self, "tol", above=0),
-            "max_iter": parameters.check_integer(self, "max_iter", least=1),
-            "max_seconds": math.inf,
-            "seed": int(random_state.randint(2**31 - 1)),
-            "report": report,
-        }
-        if self.max_seconds is not None:
-            settings["max_seconds"] = parameters.check_number(self, "max_seconds", above=0)
-        if algorithm == "ascent" and self._is_linear():
-            return AscentSolver(n_threads=n_threads, **settings)
-        return PaperSolver("sweeps" if algorithm == "ascent" else algorithm, **settings)
-
-    def _is_linear(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "linear"
-
-    def _make_kernel(self, X: sparse.csr_array, dense: bool) -> DocumentKernel:
-        """Check the kernel's parameters against the training documents; `dense` says how these were given."""
-        constant = 0.0
-        if self.fit_intercept and not self._is_linear():
-            constant = parameters.check_number(self, "intercept_scaling", above=0) ** 2
-        if callable(self.kernel) or self.kernel == "linear":
-            return DocumentKernel(self.kernel, dense=dense, constant=constant)
-        if self.kernel == "precomputed":
-            if X.shape[0] != X.shape[1]:
-                raise DocumentError(
-                    f"X must be a square matrix of kernel values with kernel='precomputed', got shape {X.shape}"
-                )
-            largest = np.abs(X.data).max(initial=0.0)
-            if abs(X - X.T).max() > 1e-5 * largest:
-                raise DocumentError("X must be symmetric with kernel='precomputed', and K(x, x') is not K(x', x) in it")
-            return DocumentKernel(self.kernel, constant=constant)
-        if isinstance(self.gamma, str):
-            parameters.check_choice(self, "gamma", ["scale"])
-            gamma = scale_gamma(X)
-        else:
-            gamma = parameters.check_number(self, "gamma", above=0)
-        degree = parameters.check_integer(self, "degree", least=1)
-        coef0 = parameters.check_number(self, "coef0", least=0)
-        return DocumentKernel(self.kernel, degree, gamma, coef0, constant=constant)
-
-    def _stopped_early(self) -> str:
-        why, cure = {
-            "max_iter": (f"after max_iter={self.max_iter} rounds", "raise max_iter, or accept a larger tol"),
-            "max_seconds": (f"after max_seconds={self.max_seconds}", "raise max_seconds, or accept a larger tol"),
-            "interrupted": ("when it was interrupted", "fit again to go on"),
-        }[self.stopped_]
-        reached = f"at a relative gap of {self.gap_:.3g}, short of tol={self.tol:g}"
-        return f"{type(self).__name__} stopped {why} {reached}: {cure}"
-
     def _set_classes(self, taxonomy: Taxonomy) -> None:
         """Set what follows from taxonomy and classes: attributes and loss, as objects and as arrays."""
-        self.taxonomy_ = taxonomy
-        self._nodes = class_nodes(taxonomy, self.classes_)
-        self._loss: Loss = make_loss(self.loss, taxonomy, [taxonomy.ids[v] for v in self._nodes])
-        if self.class_attributes is not None or self.class_kernel is not None:
-            given = given_matrix(self.class_attributes, self.class_kernel, self.classes_)
-            self.attributes_: ClassAttributes = given_attributes(given, self._nodes)
-        elif self.node_weight == "flat" and not isinstance(self._loss, NodeLoss):
-            bare = Taxonomy.flat(taxonomy.ids)  # nothing shared, and no loss that looks at the taxonomy
-            self.attributes_ = class_attributes(bare, self._nodes, "equal")
-        else:
-            self.attributes_ = class_attributes(taxonomy, self._nodes, self.node_weight)
-        self._outputs = make_outputs(self.attributes_, self._loss)
+        self.taxonomy_, self._nodes = taxonomy, class_nodes(taxonomy, self.classes_)
+        self._set_outputs(taxonomy, self._nodes)
 
     def _set_support(self, X: sparse.csr_array, codes: npt.NDArray[np.int64], kernel: DocumentKernel) -> None:
         """Take the dual variables as the model: weights where the kernel is linear, support documents elsewhere."""
@@ -558,7 +482,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         coefficients.data[np.abs(coefficients.data) < 1e-14 * np.abs(coefficients.data).max(initial=0.0)] = 0.0
         coefficients.eliminate_zeros()
         if self._is_linear():
-            self._set_weights(_as_csr(X[support].astype(np.float64).T @ coefficients))
+            self._set_weights(writable_csr(X[support].astype(np.float64).T @ coefficients))
             return
         self.support_coef_ = coefficients
         if kernel.kind != "precomputed":
@@ -592,14 +516,14 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._subtrees[node] = classes, self._scorer.part(classes, self.attributes_)
         return self._subtrees[node]
 
+    def _constant(self) -> float:
+        """What the bias adds to every kernel value; where the kernel is linear, it is a feature instead."""
+        if not self.fit_intercept or self._is_linear():
+            return 0.0
+        return parameters.check_number(self, "intercept_scaling", above=0) ** 2
+
     def _has_constant(self) -> bool:
         return bool(self.fit_intercept) and self._is_linear()
-
-    def _laid_out(self, X: Any) -> Any:
-        """Give documents as the solver takes them: CSR, or as a matrix where most values are not 0."""
-        if not self._is_linear() or self.solver != "ascent" or _density(X) < DENSE_ABOVE:
-            return _as_csr(X)
-        return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
 
     def _with_constant(self, X: Any) -> Any:
         """Append the constant feature to documents, where there is a bias."""
@@ -611,7 +535,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return np.hstack([X, constant])
         constant = sparse.csr_array(constant)
         both: Any = sparse.hstack([X, constant], format="csr")
-        return _as_csr(both)
+        return writable_csr(both)
 
     def _check_documents(self, X: Any) -> Any:
         check_is_fitted(self, "classes_")
@@ -619,26 +543,7 @@ class TaxonomySVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             X = validate_data(self, X, dtype=[np.float64, np.float32], **settings)
         except ValueError as error:
-            if self.__sklearn_tags__().input_tags.pairwise and "is expecting" in str(error):
-                raise DocumentError(
-                    f"{error}: with kernel='precomputed' X must have a kernel value with each of the "
-                    f"{self.n_features_in_} documents that the model was fitted on"
-                ) from None
-            raise
+            raise self._of_kernel_values(error) from None
         if isinstance(self._scorer, Scorer) and isinstance(self._scorer.rows, np.ndarray):
             return self._with_constant(X)
-        return self._with_constant(_as_csr(X))
-
-
-def _density(X: Any) -> float:
-    """Give the share of values that are not 0."""
-    n_values = X.shape[0] * X.shape[1]
-    n_entries = np.count_nonzero(X) if isinstance(X, np.ndarray) else X.nnz
-    return float(n_entries / n_values) if n_values else 0.0
-
-
-def _as_csr(X: Any) -> sparse.csr_array:
-    """Give CSR in arrays that may be written to: kernels are compiled once, not once more for read-only arrays."""
-    X = as_csr(X)
-    data, indices, indptr = (a if a.flags.writeable else a.copy() for a in (X.data, X.indices, X.indptr))
-    return sparse.csr_array((data, indices, indptr), shape=X.shape)
+        return self._with_constant(writable_csr(X))

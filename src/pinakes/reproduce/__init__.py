@@ -33,6 +33,9 @@ EXPERIMENTS = {
     "2005-figure3": Entry("pinakes.reproduce.figure3_2005:Figure3", "2005, Figure 3: classification in feature spaces"),
     "2005-figure4": Entry("pinakes.reproduce.figure4_2005:Figure4", "2005, Figure 4: how much gamma matters"),
     "2005-speed": Entry("pinakes.reproduce.speed_2005:Speed", "2005, section 4.3: training in few dimensions"),
+    "2007-svm": Entry("pinakes.reproduce.svm_2007:SvmTables", "2007: flat and hierarchical SVM with several labels"),
+    "2007-minover": Entry("pinakes.reproduce.minover_2007:MinOver", "2007: flat and hierarchical MinOver perceptron"),
+    "2007-growth": Entry("pinakes.reproduce.growth_2007:Growth", "2007: growing samples of each category"),
     "2013-table1": Entry("pinakes.reproduce.table1_2013:Table1", "2013, Table 1: the data sets"),
     "2013-tables23": Entry(
         "pinakes.reproduce.tables23_2013:Tables23", "2013, Tables 2 and 3: accuracy and training time"

@@ -26,6 +26,9 @@ other's steps, and then each thread changes the weights of its share of the feat
 are a dense matrix and scans are matrix products. Documents that are alike would
 step too far together, so batches are no larger than 1 / (mean cosine of two documents), and become smaller if ever the
 dual objective falls. The result does not depend on the number of threads.
+
+Where documents have several labels, pairs of a label and another class take the place of classes; solvers/pairs.py has
+that problem.
 """
 
 from __future__ import annotations
@@ -45,6 +48,8 @@ from threadpoolctl import threadpool_limits
 
 from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
+from pinakes.kernels.pairs import Labels, scan_pairs
+from pinakes.kernels.sweep import sweep
 from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
 
@@ -52,13 +57,15 @@ logger = logging.getLogger(__name__)
 Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
 Stop = Literal["converged", "max_iter", "max_seconds", "interrupted"]
 
-N_NEW = 8  # classes that one scan may add to a document's active set
+N_NEW = 8  # classes, or pairs, that one scan may add to a document's active set …
+N_EACH = 64  # … and where each pair has a slack: all that violate their margins will carry weight
 N_ROUGH = 3  # the first rounds go through the documents in parts …
 N_PARTS = 64  # … so many of them, growing from …
 FIRST_PART = 64  # … so many documents in the very first round …
 N_FIRST = 4  # … and add so many classes
 INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share of the last full one …
 MAX_SWEEPS = 12  # … or so many sweeps were made
+FEW_OF_PAIRS = 16  # blocks of attributes up to which all are scored at each step, where documents have several labels
 QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 N_BATCHES = 256  # a sweep has no fewer batches than this …
@@ -83,7 +90,7 @@ class SolverResult:
     """The weights, the dual variables, and how the run went."""
 
     rows: Weights  # n_features x n_attributes: v_z w_z
-    beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta
+    beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta; of pairs, a column y n_classes + ybar for each
     history: tuple[Progress, ...]
     stopped: Stop
 
@@ -166,12 +173,22 @@ class AscentSolver:
                 if n_iter > 1:
                     state.merge()  # 3.
                     state.sweeps(rng, max(INNER_SHARE * state.gap.sum(), 0.5 * self.tol * state.p_obj))  # 4.
-                state.scan(state.by_class)  # 1.
+                state.scan(state.by_class(np.arange(state.n_samples)))  # 1.
             progress = state.progress(n_iter)
             if state.exact and progress.d_obj < best:
                 state.batch = max(1, state.batch // 4)
             best = max(best, progress.d_obj) if state.exact else best
             yield progress
+
+
+def _most_new(problem: Problem) -> int:
+    """Say how many classes or pairs one scan may add to a document's active set."""
+    n_classes = len(problem.outputs.own)
+    if not isinstance(problem.y, Labels):
+        return min(N_NEW, n_classes - 1)
+    n_labels = np.diff(problem.y.indptr)
+    n_pairs = int((n_labels * (n_classes - n_labels)).max(initial=1))
+    return max(1, min(N_EACH if problem.y.each else N_NEW, n_pairs))
 
 
 def _batch_size(X: sparse.csr_array | npt.NDArray[Any], x_norm2: npt.NDArray[np.float64]) -> int:
@@ -216,10 +233,12 @@ class _State:
     n_threads: int
 
     def __init__(self, problem: Problem, tol: float, start: Start | None, clock: Clock) -> None:
-        n_samples = self.n_samples = len(problem.y)
+        n_samples = self.n_samples = len(problem.C)
         self.problem, self.clock, self.precision = problem, clock, QP_SHARE * min(tol, 0.01)
         self.n_padded = len(problem.outputs.v2)
-        self.few = self.n_padded <= growing.FEW_BLOCKS * growing.BLOCK
+        y = problem.y
+        self.paired = isinstance(y, Labels)
+        self.few = self.n_padded <= (FEW_OF_PAIRS if self.paired else growing.FEW_BLOCKS) * growing.BLOCK
         dtype = np.float64 if tol < DOUBLE_BELOW else np.float32
         X = problem.X
         self.rows: Weights
@@ -234,14 +253,16 @@ class _State:
             self.documents = X.indptr, X.indices, X.data
             self.rows = growing.empty_rows(X.shape[1], self.n_padded, dtype) if start is None else start.rows
             self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-        self.by_class = np.argsort(problem.y, kind="stable")
+        # documents that are scanned one after the other have the same class, or first label
+        self.first_class = y.indices[y.indptr[:-1]] if isinstance(y, Labels) else y
         self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
         self.batch = _batch_size(problem.X, self.x_norm2)
         beta = start.beta if start is not None and start.beta is not None else sparse.csr_array((n_samples, 1))
         self.active_indptr = beta.indptr.astype(np.int64)
         self.active_count = np.diff(beta.indptr).astype(np.int32)
-        self.active, self.beta = beta.indices.astype(np.int32), beta.data.astype(np.float64)
-        self.new_classes = np.zeros((n_samples, min(N_NEW, len(problem.outputs.own) - 1)), dtype=np.int32)
+        code = np.int64 if self.paired else np.int32
+        self.active, self.beta = beta.indices.astype(code), beta.data.astype(np.float64)
+        self.new_classes = np.zeros((n_samples, _most_new(problem)), dtype=code)
         self.new_count = np.zeros(n_samples, dtype=np.int32)
         self.slack, self.gap = np.zeros(n_samples), np.zeros(n_samples)
         self.p_obj = 0.0
@@ -268,7 +289,7 @@ class _State:
         self.exact = False
         for part in [order] if self.few else _parts(order, first):
             if not self.few:
-                self.scan(part[np.argsort(self.problem.y[part], kind="stable")])
+                self.scan(self.by_class(part))
                 kernels.insert_active(
                     part, self.active_indptr, self.active_count, self.active, self.beta,
                     self.new_count, self.new_classes, N_FIRST,
@@ -277,10 +298,15 @@ class _State:
             self.now += 1
             self.sweep(part, 0.0)
 
+    def by_class(self, part: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Sort documents by class, or first label."""
+        return part[np.argsort(self.first_class[part], kind="stable")]
+
     def scan(self, order: npt.NDArray[np.int64]) -> None:
         """Look at all classes of some documents, in threads: sets slack, gap, new_classes and new_count."""
         self.clock.check()
         y, outputs = self.problem.y, self.problem.outputs
+        look = scan_pairs if self.paired else kernels.scan
         matrix = self.rows.T if isinstance(self.rows, np.ndarray) else None
         n_pieces = 1 if self.n_threads == 1 else max(1, min(8 * self.n_threads, len(order) // 64))
         n_pieces = n_pieces if matrix is None else -(-len(order) // AT_ONCE)
@@ -288,7 +314,7 @@ class _State:
 
         def piece(k: int) -> None:
             scored = None if matrix is None else self.documents[0][order[bounds[k] : bounds[k + 1]]] @ matrix
-            kernels.scan(
+            look(
                 self.documents, y, self.problem.C, order, bounds[k], bounds[k + 1],
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), scored,
@@ -341,7 +367,8 @@ class _State:
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
-        most = min(n_blocks, (widest + 1) * self.longest_path)
+        n_ways = 2 * widest if self.paired else widest + 1  # classes whose paths one step may change
+        most = min(n_blocks, n_ways * self.longest_path)
         scratch = [self.scratch() for _ in range(n_threads)]
         changes = kernels.Changes(
             np.zeros(self.batch, np.int64),
@@ -353,7 +380,7 @@ class _State:
         at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
-            reached: int = kernels.sweep(
+            reached: int = sweep(
                 self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, self.few,
                  self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
@@ -382,9 +409,10 @@ class _State:
         return reached
 
     def dual(self) -> sparse.csr_array:
-        """Give beta = alpha / Delta as CSR, documents by classes."""
+        """Give beta = alpha / Delta as CSR, documents by classes, or by pairs."""
         owner = np.repeat(np.arange(self.n_samples), np.diff(self.active_indptr))
         place = np.arange(len(self.active)) - self.active_indptr[owner]
         used = (place < self.active_count[owner]) & (self.beta > 0)
-        shape = (self.n_samples, len(self.problem.outputs.own))
+        n_classes = len(self.problem.outputs.own)
+        shape = (self.n_samples, n_classes**2 if self.paired else n_classes)
         return sparse.csr_array((self.beta[used], (owner[used], self.active[used])), shape=shape)

@@ -14,7 +14,8 @@ Algorithm 1 of the 2004 paper, with the numbers of its steps:
     8a        `greedy`: solve the QP over S_i
     8b        `joint`: solve the QP over the sets of all documents
     9         classes without weight leave S_i
-    4         F is kept for all documents and classes, and brought up to date by one row of the kernel matrix a step
+    4         scores, and so F, are kept for all documents and classes, and brought up to date by one row of the kernel
+              matrix a step
 
 `exhaustive` is Algorithm 1 of the 2003 paper: S_i holds all classes, always. It begins with the largest psi, as all
 its later steps do, not with a document drawn at random. `sweeps` visits the documents in random order instead, each
@@ -22,7 +23,11 @@ with its most violated class as in `greedy`: what `ascent` does where the kernel
 
 The papers stop when the largest psi is at most epsilon. The gap is known at every step, as psi is, and sum_i C_i psi_i
 bounds it; so all of these stop on the relative gap, as `ascent` does, and on epsilon too if asked.
-F takes n_samples x n_classes numbers, and the classes n_classes x n_classes: these are algorithms for small problems.
+Scores take n_samples x n_classes numbers, and the classes n_classes x n_classes: these algorithms are for small
+problems.
+
+Given label sets, these solve the problem of solvers/pairs.py, and `greedy` is Algorithm 1 of the 2007 paper: S_i then
+holds pairs of a label and another class, and a document's most violated pair joins it.
 """
 
 from __future__ import annotations
@@ -40,6 +45,7 @@ from scipy import sparse
 from pinakes.errors import ParameterError
 from pinakes.kernels import gram as kernels
 from pinakes.kernels.outputs import Outputs
+from pinakes.kernels.pairs import Labels
 from pinakes.solvers.ascent import Clock, Progress, Stop, TimeIsUp
 from pinakes.solvers.kernel_rows import KernelRows
 
@@ -48,7 +54,7 @@ Floats = npt.NDArray[np.float64]
 
 ALGORITHMS = ("greedy", "joint", "exhaustive", "sweeps")
 MOST_CLASSES = 4000
-MOST_CELLS = 2**28  # of F: 2 GB, and as much for beta
+MOST_CELLS = 2**28  # of beta: 2 GB, and as much for scores
 QP_SHARE = 0.1  # psi up to which a QP is solved, as a share of the psi that would do if all documents had it
 ENOUGH = 0.05  # psi up to which 8b is solved, as a share of the one that was selected: more sets will come
 MOST_INNER = 1000  # steps that one solution of 8b may take, for each document that takes part
@@ -77,7 +83,7 @@ class Steps:
 class PaperResult:
     """The dual variables, what happened step by step and round by round, and the last psi of each document."""
 
-    beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta
+    beta: sparse.csr_array  # n_samples x n_classes: alpha / Delta; of pairs, a column y n_classes + ybar for each
     history: Steps
     rounds: tuple[Progress, ...]
     psi: Floats
@@ -131,12 +137,12 @@ class PaperSolver:
         self.algorithm, self.tol, self.epsilon = algorithm, tol, epsilon
         self.max_iter, self.max_seconds, self.seed, self.report = max_iter, max_seconds, seed, report
 
-    def solve(self, rows: KernelRows, y: npt.NDArray[np.int32], C: Floats, outputs: Outputs) -> PaperResult:
+    def solve(self, rows: KernelRows, y: npt.NDArray[np.int32] | Labels, C: Floats, outputs: Outputs) -> PaperResult:
         """Run until the gap is small enough, or steps or time run out, or an interrupt comes.
 
-        `rows` are the documents as their kernel sees them, `y` their classes and `C` their costs.
+        `rows` are the documents as their kernel sees them, `y` their classes or label sets, and `C` their costs.
         """
-        _check_size(len(y), len(outputs.own))
+        _check_size(y, len(outputs.own))
         state = _State(rows, y, C, outputs, self.algorithm == "exhaustive", Clock(self.max_seconds))
         state.interior = self.qp == "interior"
         rounds: list[Progress] = []
@@ -195,17 +201,18 @@ class PaperSolver:
         return state.gap <= self.tol or (self.epsilon is not None and bool(state.dual.psi.max() <= self.epsilon))
 
 
-def _check_size(n_samples: int, n_classes: int) -> None:
+def _check_size(y: npt.NDArray[np.int32] | Labels, n_classes: int) -> None:
     cure = "use solver='ascent' with kernel='linear', which has no such limit"
+    n_rows, row = (len(y.indices), "label") if isinstance(y, Labels) else (len(y), "document")
     if n_classes > MOST_CLASSES:
         raise ParameterError(
             f"the papers' solvers and kernels that are not linear take at most {MOST_CLASSES} classes, "
             f"got {n_classes}: {cure}"
         )
-    if n_samples * n_classes > MOST_CELLS:
+    if n_rows * n_classes > MOST_CELLS:
         raise ParameterError(
             "the papers' solvers and kernels that are not linear take at most "
-            f"{MOST_CELLS:,} pairs of a document and a class, got {n_samples:,} x {n_classes:,}: {cure}"
+            f"{MOST_CELLS:,} pairs of a {row} and a class, got {n_rows:,} x {n_classes:,}: {cure}"
         )
 
 
@@ -213,35 +220,58 @@ class _State:
     """The arrays that change while solving, and the steps that change them."""
 
     def __init__(
-        self, rows: KernelRows, y: npt.NDArray[np.int32], C: Floats, outputs: Outputs, all_selected: bool, clock: Clock
+        self,
+        rows: KernelRows,
+        y: npt.NDArray[np.int32] | Labels,
+        C: Floats,
+        outputs: Outputs,
+        all_selected: bool,
+        clock: Clock,
     ) -> None:
-        n_samples, n_classes = self.n_samples, self.n_classes = len(y), len(outputs.own)
-        self.rows, self.y, self.C, self.clock = rows, y, np.ascontiguousarray(C, dtype=np.float64), clock
+        n_samples, n_classes = self.n_samples, self.n_classes = len(C), len(outputs.own)
+        self.paired = isinstance(y, Labels)
+        if not isinstance(y, Labels):
+            y = Labels(np.arange(n_samples + 1), y.astype(np.int32), np.zeros(0), False)
+        self.labels = y
+        self.rows, self.C, self.clock = rows, np.ascontiguousarray(C, dtype=np.float64), clock
         self.total_C = float(self.C.sum())
         self.interior = False
         self.gram, self.delta = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
         kernels.class_tables(outputs, self.gram, self.delta)
-        shape = (n_samples, n_classes)
+        n_labels = np.diff(y.indptr)
+        self.owner = np.repeat(np.arange(n_samples), n_labels)  # document of each row
+        self.n_pairs = int((n_labels * (n_classes - n_labels)).sum())
+        shape = (len(y.indices), n_classes)
         selected = np.full(shape, all_selected)
-        selected[np.arange(n_samples), y] = False
+        for i in range(n_samples):
+            selected[y.indptr[i] : y.indptr[i + 1], y.indices[y.indptr[i] : y.indptr[i + 1]]] = False
         sums = {name: np.zeros(n_samples) for name in ("slack", "psi", "psi_selected", "carried", "alpha")}
-        count = np.zeros(n_samples, dtype=np.int64)
-        self.dual = kernels.Dual(F=np.zeros(shape), beta=np.zeros(shape), selected=selected, count=count, **sums)
-        kernels.start(self.y, self.C, self.delta, self.dual)  # 2.
+        count, scores = np.zeros(n_samples, dtype=np.int64), np.zeros((n_samples, n_classes))
+        self.dual = kernels.Dual(scores=scores, beta=np.zeros(shape), selected=selected, count=count, **sums)
+        kernels.start(y, self.C, self.delta, self.dual)  # 2.
         self.records: list[tuple[Any, ...]] = []
         self.sum_up()
 
     def select_worst(self, i: int) -> None:
-        """Put the class y != y_i with the largest F_iy into S_i."""
-        F_i = self.dual.F[i].copy()
-        F_i[self.y[i]] = -np.inf
-        self.dual.selected[i, F_i.argmax()] = True
+        """Put the class y != y_i with the largest F_iy into S_i; of label sets, the pair of a label and another class.
+
+        Where each pair has a slack, the largest of those that have not used it up.
+        """
+        rows = slice(self.labels.indptr[i], self.labels.indptr[i + 1])
+        own, scores = self.labels.indices[rows], self.dual.scores[i]
+        F_i = self.delta[own] * (1.0 - scores[own][:, None] + scores)
+        F_i[:, own] = -np.inf
+        if self.labels.each:
+            F_i[self.dual.beta[rows] >= self.C[i]] = -np.inf
+        worst = int(F_i.argmax())
+        if np.isfinite(F_i.flat[worst]):
+            self.dual.selected[rows].flat[worst] = True
 
     def optimise(self, i: int, precision: float) -> None:
         """Solve the QP over S_i, and bring everything up to date."""
         self.clock.check()
         row = self.rows.row(i)  # the step itself is one call, which an interrupt cannot cut in two
-        kernels.document_step(i, self.y, self.C, self.gram, self.delta, row, precision, self.interior, self.dual)
+        kernels.document_step(i, self.labels, self.C, self.gram, self.delta, row, precision, self.interior, self.dual)
 
     def optimise_all(self, enough: float, precision: float) -> None:
         """Solve the QP over all sets S_i until psi is `enough`, by steps on the document with the largest."""
@@ -252,9 +282,10 @@ class _State:
             self.optimise(i, precision)
 
     def drop_zeros(self, i: int) -> None:
-        """Let the classes without weight leave S_i."""
-        self.dual.selected[i] &= self.dual.beta[i] > 0
-        kernels.measure(i, self.C[i], self.delta[self.y[i]], self.dual)
+        """Let what has no weight leave S_i."""
+        rows = slice(self.labels.indptr[i], self.labels.indptr[i + 1])
+        self.dual.selected[rows] &= self.dual.beta[rows] > 0
+        kernels.measure(i, self.C[i], self.labels, self.delta, self.dual)
 
     def sum_up(self) -> None:
         """Set objectives and gap from the sums over each document."""
@@ -266,7 +297,7 @@ class _State:
 
     def record(self, i: int, psi: float) -> None:
         self.sum_up()
-        ratio = int(self.dual.count.sum()) / (self.n_samples * (self.n_classes - 1))  # Eq. 41
+        ratio = int(self.dual.count.sum()) / max(self.n_pairs, 1)  # Eq. 41
         self.records.append((i, psi, self.p_obj, self.d_obj, self.gap, ratio, self.clock.seconds()))
 
     def progress(self) -> Progress:
@@ -279,5 +310,10 @@ class _State:
         return Steps(table[0].astype(np.int64), *(np.ascontiguousarray(column) for column in table[1:]))
 
     def beta(self) -> sparse.csr_array:
-        """Give beta = alpha / Delta as CSR, documents by classes."""
-        return sparse.csr_array(self.dual.beta)
+        """Give beta = alpha / Delta as CSR, documents by classes, or by pairs."""
+        if not self.paired:
+            return sparse.csr_array(self.dual.beta)
+        r, k = np.nonzero(self.dual.beta)
+        pair = self.labels.indices[r].astype(np.int64) * self.n_classes + k
+        shape = (self.n_samples, self.n_classes**2)
+        return sparse.csr_array((self.dual.beta[r, k], (self.owner[r], pair)), shape=shape)

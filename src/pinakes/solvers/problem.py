@@ -10,6 +10,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from pinakes.kernels.outputs import LOSS_MATRIX, LOSS_NODES, Outputs
+from pinakes.kernels.pairs import Labels
 from pinakes.kernels.rows import BLOCK
 from pinakes.taxonomy.attributes import ClassAttributes
 from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
@@ -17,10 +18,13 @@ from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
 
 @dataclass(frozen=True)
 class Problem:
-    """Documents (CSR with int32 indices, or dense), the class of each, its cost C_i, and what relates the classes."""
+    """Documents (CSR with int32 indices, or dense), the class of each, its cost C_i, and what relates the classes.
+
+    Where documents have several labels, `y` are their label sets, each of at least one.
+    """
 
     X: sparse.csr_array | npt.NDArray[Any]
-    y: npt.NDArray[np.int32]
+    y: npt.NDArray[np.int32] | Labels
     C: npt.NDArray[np.float64]
     outputs: Outputs
 

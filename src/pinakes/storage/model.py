@@ -22,7 +22,9 @@ from pinakes.documents import TextFeatures
 from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
+from pinakes.models.label_set_model import LabelSetModel
 from pinakes.solvers.ascent import Progress
+from pinakes.storage import label_sets
 from pinakes.storage.bundle import Tensors, read_bundle, write_bundle
 from pinakes.storage.closed_outputs import ESTIMATORS, closed_from_state, closed_state
 from pinakes.storage.schema import Fields, check_csr, pack_texts, take, unpack_texts
@@ -35,9 +37,10 @@ VERSION = 2  # 1: a TaxonomySVC, and still written for one; 2: any estimator, na
 COLDEST = 1e-6  # lowest temperature
 KERNELS = ("linear",)  # models that are their weights
 Path = str | PathLike[str]
+Model = TaxonomySVC | ClosedOutputModel | LabelSetModel
 
 
-def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> None:
+def save(model: Classifier | Model, path: Path) -> None:
     """Write a fitted model to one file; an old file at `path` stays whole until the new one is complete.
 
     Examples
@@ -52,7 +55,7 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
     """
     model = getattr(model, "best_estimator_", model)  # of a TaxonomySVCCV
     classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
-    known = isinstance(classifier.model, TaxonomySVC | ClosedOutputModel)
+    known = isinstance(classifier.model, Model)
     if not known or not hasattr(classifier.model, "classes_"):
         raise ParameterError(
             f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}; of a Pipeline save "
@@ -76,11 +79,14 @@ def save(model: Classifier | TaxonomySVC | ClosedOutputModel, path: Path) -> Non
         header["model"], arrays = _svc_state(classifier.model)
     else:
         header["estimator"] = type(classifier.model).__name__
-        header["model"], arrays = _closed_state(classifier.model)
+        if isinstance(classifier.model, LabelSetModel):
+            header["model"], arrays = _sets_state(classifier.model)
+        else:
+            header["model"], arrays = _closed_state(classifier.model)
     write_bundle(path, header, tensors | arrays)
 
 
-def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
+def load(path: Path) -> Classifier | Model:
     """Read a model from a file; what is damaged, inconsistent or too new is refused with a ModelFileError.
 
     Gives what was saved: a Classifier, or the bare estimator.
@@ -93,10 +99,13 @@ def load(path: Path) -> Classifier | TaxonomySVC | ClosedOutputModel:
     temperature = fields.number("temperature", minimum=COLDEST if wrapped else 0.0)
     summary = fields.mapping("summary")
     try:
-        model: TaxonomySVC | ClosedOutputModel
+        model: Model
         if "estimator" in fields:
-            kind = fields.text("estimator", choices=list(ESTIMATORS))
-            model = _closed_from_state(kind, fields.fields("model"), tensors)
+            kind = fields.text("estimator", choices=[*ESTIMATORS, *label_sets.ESTIMATORS])
+            if kind in label_sets.ESTIMATORS:
+                model = _sets_from_state(kind, fields.fields("model"), tensors)
+            else:
+                model = _closed_from_state(kind, fields.fields("model"), tensors)
         else:
             model = _svc_from_state(fields.fields("model"), tensors)
         features = _read_features(fields, tensors)
@@ -135,9 +144,6 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
     settings = {name: getattr(model, name) for name in stored}
     settings = {name: v.item() if isinstance(v, np.generic) else v for name, v in settings.items()}
     loss, tensors = _loss_state(model._loss)
-    node_weight: Any = model.node_weight
-    if not isinstance(node_weight, str):
-        node_weight = {str(node): float(v) for node, v in dict(node_weight).items()}
     class_weight: Any = model.class_weight
     if class_weight is not None and not isinstance(class_weight, str):
         class_weight = {str(label): float(v) for label, v in dict(class_weight).items()}
@@ -145,13 +151,21 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
     header = {
         **settings,
         "loss": loss,
-        "node_weight": node_weight,
+        "node_weight": _node_weight_state(model.node_weight),
         "class_weight": class_weight,
         "labels": _kind_of_labels(model.classes_),
         "n_iter": model.n_iter_,
         "history": [[p.n_iter, p.p_obj, p.d_obj, p.gap, p.seconds] for p in model.history_],
     }
-    return header, tensors | _taxonomy_state(taxonomy) | {
+    return header, tensors | _taxonomy_state(taxonomy) | _weights_state(attributes, weights)
+
+
+def _node_weight_state(node_weight: Any) -> Any:
+    return node_weight if isinstance(node_weight, str) else {str(z): float(v) for z, v in dict(node_weight).items()}
+
+
+def _weights_state(attributes: ClassAttributes, weights: sparse.csr_array) -> Tensors:
+    return {
         "classes": attributes.class_node,
         "columns": _columns(attributes),
         "weights.data": weights.data,
@@ -195,6 +209,37 @@ def _closed_from_state(kind: str, fields: Fields, tensors: Tensors) -> ClosedOut
     ascending = fields.text("form") != "indicator"  # whose columns stand in any order
     model = closed_from_state(kind, fields, tensors, taxonomy, _read_labels(fields, taxonomy, nodes, ascending))
     assert isinstance(model, ClosedOutputModel)
+    return model
+
+
+def _sets_state(model: Any) -> tuple[dict[str, Any], Tensors]:
+    header, tensors = label_sets.sets_state(model)
+    if model.attributes_.values is not None:
+        raise ParameterError("a model with `class_attributes` or `class_kernel` cannot be stored; store its `coef_`")
+    header |= {"labels": _kind_of_labels(model.classes_), "node_weight": _node_weight_state(model.node_weight)}
+    if label_sets.has_loss(model):
+        header["loss"], arrays = _loss_state(model._loss)
+        tensors |= arrays
+    weights = model._scorer.weights(model.attributes_.n_attributes)
+    return header, tensors | _taxonomy_state(model.taxonomy_) | _weights_state(model.attributes_, weights)
+
+
+def _sets_from_state(kind: str, fields: Fields, tensors: Tensors) -> LabelSetModel:
+    taxonomy = _read_taxonomy(tensors, fields.path)
+    nodes = take(tensors, "classes", np.int32, [None], fields.path)
+    if not len(nodes) or nodes.min() < 0 or nodes.max() >= len(taxonomy) or len(np.unique(nodes)) < len(nodes):
+        raise ModelFileError(f"{fields.path}: the classes must be different nodes of the taxonomy")
+    apart = {"node_weight": _read_node_weight(fields)}
+    if "loss" in fields:
+        apart["loss"] = _read_loss(fields, tensors, taxonomy)
+    model = label_sets.make_sets_model(kind, fields, taxonomy, apart)
+    label_sets.set_fitted(model, fields, tensors, taxonomy, _read_labels(fields, taxonomy, nodes))
+    label_sets.set_attributes(model)
+    constant = bool(getattr(model, "fit_intercept", False))
+    weights = _read_weights(tensors, model.attributes_, len(taxonomy), fields.path, constant)
+    label_sets.set_weights(model, weights)
+    label_sets.set_course(model, fields)
+    assert isinstance(model, LabelSetModel)
     return model
 
 

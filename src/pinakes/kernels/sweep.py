@@ -1,0 +1,112 @@
+"""A pass of exact steps over active sets, in threads that work in step.
+
+`y` is the class of each document, or `Labels`: then active sets hold pairs. `step` and `make_room` are written once for
+each; Numba takes the one that fits the type.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from pinakes.kernels.ascent import step_document
+from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.layouts import change_weights
+from pinakes.kernels.pairs import make_pair_room, step_pairs
+from pinakes.kernels.rows import BLOCK
+from pinakes.kernels.threads import wait_for_all
+
+
+def make_room(y, widest, n_classes):
+    """Give a thread room for the QPs of documents with at most `widest` active classes or pairs."""
+    return (_make_class_room if isinstance(y, np.ndarray) else make_pair_room)(y, widest, n_classes)
+
+
+@inner
+def _make_class_room(y, widest, n_classes):
+    return (
+        np.empty(widest), np.empty(widest, dtype=np.int32), np.empty((widest, widest)),
+        np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest),
+    )  # fmt: skip
+
+
+@overload(make_room)
+def _make_room(y, widest, n_classes):
+    if isinstance(y, types.Array):
+        return lambda y, widest, n_classes: _make_class_room(y, widest, n_classes)
+    return lambda y, widest, n_classes: make_pair_room(y, widest, n_classes)
+
+
+def step(
+    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
+):  # fmt: skip
+    """Solve the QP of document i over its active set; see `step_document` and `step_pairs`."""
+    return (step_document if isinstance(y, np.ndarray) else step_pairs)(
+        i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+        next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
+    )  # fmt: skip
+
+
+@overload(step)
+def _step(
+    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
+):  # fmt: skip
+    one = step_document if isinstance(y, types.Array) else step_pairs
+
+    def call(
+        i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+        next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
+    ):  # fmt: skip
+        return one(
+            i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+            next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
+        )  # fmt: skip
+
+    return call
+
+
+@kernel
+def sweep(
+    X, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
+    active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
+    thread, steps, first, at, full,
+):  # fmt: skip
+    """One thread's part of a pass of exact steps over documents `order`, a batch at a time; all threads call it.
+
+    The documents of a batch do not see each other's steps: the threads share them out and only read the weights. Then
+    each thread changes the rows of its shard. When some shard has no room left, all threads give the start of the batch
+    they are in, with what is still to be changed in `at`: make room and call again from there, `full` telling that the
+    steps of that batch are done. Gives len(order) at the end, and -1 when called off before anything was done.
+    """
+    n_threads = len(steps) - 1
+    n_blocks = len(scratch.scores) // BLOCK
+    room = make_room(y, widest, len(outputs.own))
+    resumed = full[0] != 0
+    if not wait_for_all(steps, thread):
+        return -1
+    if thread == 0:
+        full[0] = 0  # all have read it …
+    wait_for_all(steps, thread)  # … and nobody may set it before
+    while first < len(order):
+        last = min(first + batch_size, len(order))
+        if not resumed:
+            size = last - first
+            for b in range(size * thread // n_threads, size * (thread + 1) // n_threads):
+                step(
+                    order[first + b], b, X, x_norm2, y, C, look, rows, outputs,
+                    active_indptr, active_count, active, beta, next_visit, patience, now, quiet_gap, precision,
+                    slack, gap, changes, room, scratch,
+                )  # fmt: skip
+            at[thread, 0] = 0
+            wait_for_all(steps, thread)
+        resumed = False
+        if not change_weights(X, order[first:last], changes, thread, at, rows, n_blocks):
+            full[0] = 1
+        wait_for_all(steps, thread)
+        if full[0] != 0:
+            return first
+        first = last
+    return len(order)
