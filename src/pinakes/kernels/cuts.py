@@ -85,5 +85,6 @@ def best_f1(true, indptr, counts, below, cutoffs):
             if f1 > best:
                 best = f1
                 down = below[m + k]
-                half = down + (true[m] - down) / 2
-                cutoffs[k] = half if half > down else true[m]
+                cutoffs[k] = true[m]
+                if down > -np.inf and down + (true[m] - down) / 2 > down:
+                    cutoffs[k] = down + (true[m] - down) / 2

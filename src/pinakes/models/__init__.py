@@ -2,6 +2,7 @@
 
 from pinakes.models.hierarchy_ridge import HierarchyRidge
 from pinakes.models.hlsi import HLSI
+from pinakes.models.minover_perceptron import MinOverPerceptron
 from pinakes.models.perceptrons import HardPerceptron, StochasticPerceptron
 from pinakes.models.structured_svc import StructuredSVC
 from pinakes.models.taxonomy_rank_svc import TaxonomyRankSVC
@@ -11,6 +12,7 @@ __all__ = [
     "HLSI",
     "HardPerceptron",
     "HierarchyRidge",
+    "MinOverPerceptron",
     "StochasticPerceptron",
     "StructuredSVC",
     "TaxonomyRankSVC",

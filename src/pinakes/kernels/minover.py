@@ -1,0 +1,285 @@
+"""Steps of the MinOver perceptron, and the books that let it find the worst pair without looking at all of them.
+
+A step with document i and the pair (y, ybar) changes the score of class k on document j by <x_i, x_j> g_k, where
+g = Delta(y, ybar) <Lambda(y) - Lambda(ybar), Lambda(.)> is the same for all documents. So only documents that share a
+word with x_i change at all. The books hold, of every document,
+
+- the score of each of its labels, exactly;
+- the score of a few classes that are not its labels, its rivals: the best ones when it was last looked at, exactly;
+- `rest`, a bound from above on the scores of all others: it grows by <x_i, x_j> times the largest g there is;
+- `key` = worst label - max(best rival, rest), a bound from below on the smallest margin of the document.
+
+The document with the smallest key is the worst one if its best rival is at least as good as `rest`. If not, all its
+classes are scored anew, and the next smallest key is taken. The smallest key of every few documents is kept as well.
+The rows hold u_z = v_z w_z, so that the score of a class is a plain sum over its attributes.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.outputs import add_to_path, collect_blocks, delta_pair, score_document, sum_down
+from pinakes.kernels.rows import BLOCK, has_room, scatter_row
+
+GROUP = 64  # documents whose smallest key is kept
+DONE, SEPARATED, NO_ROOM = 0, 1, 2
+NORM2, SUM_ALPHA, N_LOOKS, WORST = 0, 1, 2, 3
+
+
+class Books(NamedTuple):
+    """What is known of every document; see the head of this file."""
+
+    Y_indptr: np.ndarray  # int64 (n_samples + 1,)
+    Y_indices: np.ndarray  # int32: the labels of each document
+    own: np.ndarray  # float64: their scores
+    rival: np.ndarray  # int32 (n_samples, n_rivals): -1 where there are no more
+    against: np.ndarray  # float64 (n_samples, n_rivals): their scores
+    rest: np.ndarray  # float64 (n_samples,)
+    key: np.ndarray  # float64 (n_samples,): -inf before the first look, inf where there is no pair
+    least: np.ndarray  # float64 (n_groups,): the smallest key of each group
+    totals: np.ndarray  # float64 (4,): |w|^2, sum of alpha, times that all classes of a document were scored, worst
+
+
+class Scratch(NamedTuple):
+    """Room to work in."""
+
+    scores: np.ndarray  # float64 (n_padded,)
+    several: np.ndarray  # float64 (n_multi,)
+    change: np.ndarray  # float64 (n_padded,): always left at 0
+    mark: np.ndarray  # uint8 (n_blocks,): always left at 0
+    blocks: np.ndarray  # int32 (n_blocks,)
+    values: np.ndarray  # float64 (n_padded,)
+    is_own: np.ndarray  # bool (n_classes,): always left at False
+    product: np.ndarray  # float64 (n_samples,): always left at 0
+    seen: np.ndarray  # bool (n_samples,): always left at False
+    touched: np.ndarray  # int32 (n_samples,)
+    changed: np.ndarray  # bool (n_groups,): always left at False
+
+
+class Record(NamedTuple):
+    """The steps that were made: document, label, rival, and the margin that the pair had."""
+
+    document: np.ndarray  # int32 (n_steps,)
+    label: np.ndarray  # int32 (n_steps,)
+    rival: np.ndarray  # int32 (n_steps,)
+    margin: np.ndarray  # float64 (n_steps,)
+
+
+@inner
+def _set_key(books, j):
+    """Set the key of document j from the scores in the books."""
+    worst, best = np.inf, books.rest[j]
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        worst = min(worst, books.own[p])
+    for k in range(books.rival.shape[1]):
+        best = max(best, books.against[j, k])
+    books.key[j] = worst - best
+
+
+@inner
+def _set_least(books, group):
+    least = np.inf
+    for j in range(group * GROUP, min((group + 1) * GROUP, len(books.key))):
+        least = min(least, books.key[j])
+    books.least[group] = least
+
+
+@inner
+def look(X, j, rows, outputs, books, scratch):
+    """Score all classes of document j anew: sets its rivals, its key, and everything else in the books."""
+    score_document(X, j, rows, outputs, scratch.scores, scratch.several)
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        k = books.Y_indices[p]
+        scratch.is_own[k] = True
+        books.own[p] = scratch.scores[outputs.own[k]]
+    most = books.rival.shape[1]
+    found = 0
+    rest = -np.inf
+    for k in range(len(outputs.own)):
+        score = scratch.scores[outputs.own[k]]
+        if scratch.is_own[k] or (found == most and score <= books.against[j, most - 1]):
+            if not scratch.is_own[k]:
+                rest = max(rest, score)
+            continue
+        if found == most:
+            rest = books.against[j, most - 1]  # the last one goes, and none left out so far was better
+        r = min(found, most - 1)
+        found = min(found + 1, most)
+        while r > 0 and books.against[j, r - 1] < score:
+            books.against[j, r] = books.against[j, r - 1]
+            books.rival[j, r] = books.rival[j, r - 1]
+            r -= 1
+        books.against[j, r] = score
+        books.rival[j, r] = k
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        scratch.is_own[books.Y_indices[p]] = False
+    books.rest[j] = rest
+    _set_key(books, j)
+    _set_least(books, j // GROUP)
+    books.totals[N_LOOKS] += 1
+
+
+@inner
+def _find_worst(X, rows, outputs, books, scratch):
+    """Give the document with the smallest margin, which its key is then; documents in doubt are looked at."""
+    while True:
+        group = 0
+        for g in range(len(books.least)):
+            if books.least[g] < books.least[group]:
+                group = g
+        i = group * GROUP
+        for j in range(group * GROUP, min((group + 1) * GROUP, len(books.key))):
+            if books.key[j] < books.key[i]:
+                i = j
+        best = -np.inf
+        for k in range(books.rival.shape[1]):
+            best = max(best, books.against[i, k])
+        if best >= books.rest[i] or books.key[i] == np.inf:
+            return i
+        look(X, i, rows, outputs, books, scratch)
+
+
+@inner
+def _worst_pair(books, i):
+    """Give the label of document i with the smallest score, and the rival with the largest; of equals the first."""
+    y, ybar = -1, -1
+    least, most = np.inf, -np.inf
+    for p in range(books.Y_indptr[i], books.Y_indptr[i + 1]):
+        if books.own[p] < least:
+            y, least = books.Y_indices[p], books.own[p]
+    for k in range(books.rival.shape[1]):
+        score, c = books.against[i, k], books.rival[i, k]
+        if c >= 0 and (score > most or (score == most and c < ybar)):
+            ybar, most = c, score
+    return y, ybar
+
+
+@inner
+def _prepare(outputs, y, ybar, scratch):
+    """Write the change of the weights per unit of x into blocks and values, and g into `scores`; give how many blocks.
+
+    u_z changes by Delta v_z^2 for z in anc(y) - anc(ybar), and by the opposite for z in anc(ybar) - anc(y).
+    """
+    delta = delta_pair(outputs, y, ybar)
+    other = np.empty(1, dtype=np.int32)
+    other[0] = ybar
+    n_few = collect_blocks(outputs, y, other, scratch.mark, scratch.blocks)
+    add_to_path(outputs, scratch.change, y, delta)
+    add_to_path(outputs, scratch.change, ybar, -delta)
+    scratch.scores[:] = 0
+    for b in range(n_few):
+        for t in range(BLOCK):
+            a = scratch.blocks[b] * BLOCK + t
+            value = scratch.change[a] * outputs.v2[a] if scratch.change[a] != 0 else 0.0
+            scratch.values[b * BLOCK + t] = value
+            scratch.scores[a] = value
+            scratch.change[a] = 0
+    sum_down(outputs, scratch.scores, scratch.several)
+    return n_few
+
+
+@inner
+def _largest(outputs, g):
+    """Give the class with the largest g, that g, the second largest, and the smallest."""
+    top, first, second, smallest = -1, -np.inf, -np.inf, np.inf
+    for k in range(len(outputs.own)):
+        value = g[outputs.own[k]]
+        if value > first:
+            top, second, first = k, first, value
+        else:
+            second = max(second, value)
+        smallest = min(smallest, value)
+    return top, first, second, smallest
+
+
+@inner
+def _update_books(X, i, XT, outputs, books, scratch):
+    """Bring the books up to date after a step with document i; g is in `scores`. Gives |x_i|^2.
+
+    XT are the documents by words: (indptr, indices, data) of the transpose of X.
+    """
+    indptr, indices, data = X
+    word_indptr, word_documents, word_data = XT
+    # product = X @ x_i, for documents that share a word with it
+    n_touched = 0
+    norm2 = 0.0
+    for p in range(indptr[i], indptr[i + 1]):
+        x = data[p]
+        norm2 += x * x
+        for q in range(word_indptr[indices[p]], word_indptr[indices[p] + 1]):
+            j = word_documents[q]
+            scratch.product[j] += x * word_data[q]
+            if not scratch.seen[j]:
+                scratch.seen[j] = True
+                scratch.touched[n_touched] = j
+                n_touched += 1
+    g = scratch.scores
+    top, first, second, smallest = _largest(outputs, g)
+    for n in range(n_touched):
+        j = scratch.touched[n]
+        product = scratch.product[j]
+        scratch.product[j] = 0.0
+        scratch.seen[j] = False
+        if product == 0.0 or books.key[j] == np.inf:
+            continue
+        known = False
+        for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+            books.own[p] += product * g[outputs.own[books.Y_indices[p]]]
+            known |= books.Y_indices[p] == top
+        for k in range(books.rival.shape[1]):
+            c = books.rival[j, k]
+            if c >= 0:
+                books.against[j, k] += product * g[outputs.own[c]]
+                known |= c == top
+        if product > 0:
+            books.rest[j] += product * (second if known else first)
+        else:
+            books.rest[j] += product * smallest
+        _set_key(books, j)
+        scratch.changed[j // GROUP] = True
+    for group in range(len(books.least)):
+        if scratch.changed[group]:
+            scratch.changed[group] = False
+            _set_least(books, group)
+    return norm2
+
+
+@kernel
+def run(X, XT, rows, outputs, books, scratch, margin, record, at):
+    """Make steps until all of `record` is filled, all margins exceed `margin`, or the rows have no room left.
+
+    Changes rows, books and record. `at` says where to go on and is written: the next step, and, where one was left
+    half-way, the next entry of its document, else -1. Gives DONE, SEPARATED or NO_ROOM; the smallest margin there is
+    then stands in the totals.
+    """
+    indptr, indices, data = X
+    n_blocks = len(outputs.v2) // BLOCK
+    while True:
+        t = at[0]
+        if at[1] < 0:
+            i = _find_worst(X, rows, outputs, books, scratch)
+            books.totals[WORST] = books.key[i]
+            if books.key[i] > margin:
+                return SEPARATED
+            if t == len(record.document):
+                return DONE
+            record.margin[t] = books.key[i]
+            y, ybar = _worst_pair(books, i)
+            record.document[t], record.label[t], record.rival[t] = i, y, ybar
+            at[1] = indptr[i]
+        i, y, ybar = record.document[t], record.label[t], record.rival[t]
+        n_few = _prepare(outputs, y, ybar, scratch)
+        for p in range(at[1], indptr[i + 1]):
+            if not has_room(rows, indices[p], n_blocks):
+                at[1] = p
+                return NO_ROOM
+            scatter_row(rows, indices[p], data[p], scratch.blocks, scratch.values, n_few, n_blocks)
+        delta = delta_pair(outputs, y, ybar)
+        own = scratch.scores[outputs.own[y]] - scratch.scores[outputs.own[ybar]]  # Delta |Lambda(y) - Lambda(ybar)|^2
+        norm2 = _update_books(X, i, XT, outputs, books, scratch)
+        books.totals[NORM2] += delta * (2.0 * record.margin[t] + own * norm2)
+        books.totals[SUM_ALPHA] += delta
+        at[0], at[1] = t + 1, -1
