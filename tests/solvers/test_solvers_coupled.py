@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from pinakes import CoupledSVC, Taxonomy
 from pinakes.errors import ConvergenceWarning
 from pinakes.kernels.coupled import add_loss
+from pinakes.models import coupled_svc
 from pinakes.solvers import coupled
 from reference.coupled_svm import coupled_optimum
 from reference.joint_svm import graph_of, lambdas
@@ -122,6 +123,9 @@ def test_flat_classes_are_one_vs_rest_svms_of_liblinear(loss, bias, density):
 @pytest.mark.parametrize("k", [0, 1, 6, 99])
 def test_the_number_of_threads_does_not_matter(k, monkeypatch):
     monkeypatch.setattr(coupled, "FEW", 0 if k == 1 else coupled.FEW)  # sweeps over pairs with weight, too
+    monkeypatch.setattr(coupled, "LONG", 0)
+    monkeypatch.setattr(coupled, "BUSY", 0)
+    monkeypatch.setattr(coupled_svc, "TINY", 0)
     one, three = fit(k, tol=1e-3, n_jobs=1), fit(k, tol=1e-3, n_jobs=3)
     assert (one.weights_ != three.weights_).nnz == 0
     assert [p.p_obj for p in one.history_] == [p.p_obj for p in three.history_]
