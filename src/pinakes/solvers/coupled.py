@@ -55,7 +55,7 @@ INNER_SHARE = 0.25  # sweeps over pairs with weight go on until their gap is thi
 MAX_SWEEPS = 5  # … or so many sweeps were made
 QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at …
 NEAR = 10.0  # … and the gap of all is below so many times `tol`: before, the weights still move too much
-BUSY = 10_000  # blocks of weights that the documents of a batch read, at least, for threads to share them
+LONG, BUSY = 32, 10_000  # words of a document, and blocks of weights that a batch reads, for threads to be worth it
 SCAN_BELOW = 1.5  # the exact gap is measured when the one that documents met is below so many times `tol`
 
 
@@ -106,9 +106,9 @@ class CoupledSolver:
         state = _State(problem, self.tol, rng, Clock(self.max_seconds))
         history: list[Progress] = []
         stopped: Stop = "max_iter"
-        try:
-            with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
-                state.threads, state.n_threads = threads, self.n_threads
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
+            state.threads, state.n_threads = threads, self.n_threads
+            try:
                 for n_iter in range(1, self.max_iter + 1):
                     progress = self._round(state, n_iter)
                     history.append(progress)
@@ -118,12 +118,13 @@ class CoupledSolver:
                     if state.exact and progress.gap <= self.tol:
                         stopped = "converged"
                         break
-        except TimeIsUp:
-            stopped = "max_seconds"
-        except KeyboardInterrupt:
-            stopped = "interrupted"
-        if not history or stopped in ("max_seconds", "interrupted"):
-            history.append(state.progress(len(history) + 1))
+            except TimeIsUp:
+                stopped = "max_seconds"
+            except KeyboardInterrupt:
+                stopped = "interrupted"
+            if stopped in ("max_seconds", "interrupted"):
+                state.scan()
+                history.append(state.progress(len(history) + 1))
         rows = growing.compact(state.rows) if isinstance(state.rows, growing.Rows) else state.rows
         return SolverResult(rows, state.dual(), tuple(history), stopped)
 
@@ -171,7 +172,7 @@ class _State:
             x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
             kernels.multiply_batches(X.indptr, X.indices, X.data, self.batches, X.shape[1], self.grams)
         n_words = X.shape[1] if isinstance(X, np.ndarray) else X.nnz / n
-        self.busy = self.few and BATCH * n_words * self.n_padded / growing.BLOCK >= BUSY
+        self.busy = n_words >= LONG and BATCH * n_words * self.n_padded / growing.BLOCK >= BUSY
         Y = problem.Y
         self.task = kernels.Task(
             documents, x_norm2, Y.indptr.astype(np.int64), Y.indices.astype(np.int32), problem.C, problem.squared
