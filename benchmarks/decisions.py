@@ -166,7 +166,7 @@ def coverage_rows(bench: Bench) -> list[list[str]]:
             got["size"].append(float(np.where(said, below[np.maximum(answers, 0)], len(bench.nodes)).mean()))
             got["none"].append(float(1 - said.mean()))
             got["sets"].append(float(np.mean(sets[rest] <= s)))
-            got["sets size"].append(float(np.mean([p.shape[1] - np.searchsorted(row, 1 - s) for row in p[rest]])))
+            got["sets size"].append(float(np.mean([max(1, len(row) - np.searchsorted(row, 1 - s)) for row in p[rest]])))
         n = len(P) // 2
         least = level - 1.645 * np.sqrt(level * (1 - level) * (1 / n + 1 / n))
         trained = bench.classifier.coverage

@@ -142,6 +142,7 @@ class Classifier:
         X = self.vectors(documents)
         if X.shape[0] != len(y) or len(y) == 0:
             raise DocumentError(f"`calibrate` needs a label for each of some documents, got {X.shape[0]} and {len(y)}")
+        self.calibration = self._calibration  # of a model that has none, the softmax that stands in
         if self.has_sets:
             self._set_coverage(HeldOut(self.model, X, members_of(self.model, y)))
             return self

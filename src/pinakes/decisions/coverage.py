@@ -4,8 +4,8 @@ Two families of answers, both nested: to ask for more only adds to an answer.
 
     node    one node, and with it everything below it: the last one on the likeliest way down whose probability is
             greater than t. The greater t, the higher it stops; with t = 1 nothing is said, which holds everything.
-    set     all classes whose probability is at least 1 - t. With label sets, all nodes, which is closed upward, and
-            the answer holds the truth if it holds all labels.
+    set     the best class, and all others whose probability is at least 1 - t. With label sets, all such nodes, which
+            are closed upward, and the answer holds the truth if it holds all labels.
 
 On n documents that the model has not seen, the least t is found at which the answer holds the truth. For an answer that
 holds the truth of the next document with a probability of at least `level`, whatever the model is worth, take the
@@ -85,7 +85,7 @@ def set_needs(believer: Believer, beliefs: Beliefs, truth: npt.NDArray[np.int64]
     """Give the least t at which the answer of many holds the true class, or all true classes of a label set."""
     if not isinstance(truth, sparse.csr_array):
         share: Floats = 1.0 - beliefs.classes[np.arange(len(truth)), truth]
-        return share
+        return np.where(truth == beliefs.classes.argmax(axis=1), 0.0, share)
     out = np.zeros(truth.shape[0])
     for i in range(truth.shape[0]):
         few = truth.indices[truth.indptr[i] : truth.indptr[i + 1]]

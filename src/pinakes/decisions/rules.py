@@ -181,7 +181,9 @@ def _covering(name: str, level: float, believer: Believer, beliefs: Beliefs, cov
     threshold = coverage.set_threshold(level)
     if believer.has_sets:
         return _most_specific(believer, beliefs, 1.0 - beliefs.nodes <= threshold)
-    return _sorted_sets(believer.class_node, beliefs.classes, 1.0 - beliefs.classes <= threshold)
+    inside = 1.0 - beliefs.classes <= threshold
+    inside[np.arange(len(inside)), beliefs.classes.argmax(axis=1)] = True
+    return _sorted_sets(believer.class_node, beliefs.classes, inside)
 
 
 def _label_sets(decision: Decision, believer: Believer, beliefs: Beliefs, loss: Loss) -> list[Nodes]:
