@@ -44,6 +44,7 @@ WITH_MEMBERS = (
     "HardPerceptron",
     "StochasticPerceptron",
     "StructuredSVC",
+    "CoupledSVC",
     "HLSI",
     "HierarchyRidge",
     "Classifier",

@@ -36,6 +36,7 @@ DESIGNED = {
     "save",
 }
 PRESENT = {
+    "CoupledSVC",
     "HLSI",
     "HardPerceptron",
     "HierarchyRidge",
@@ -56,8 +57,10 @@ def estimators() -> list[type]:
     from pinakes.documents import TextFeatures
     from pinakes.models import (
         HLSI,
+        CoupledSVC,
         HardPerceptron,
         HierarchyRidge,
+        MinOverPerceptron,
         StochasticPerceptron,
         StructuredSVC,
         TaxonomyRankSVC,
@@ -65,7 +68,7 @@ def estimators() -> list[type]:
     )
     from pinakes.selection import TaxonomySVCCV
 
-    svms = [TaxonomySVC, TaxonomySVCCV, TaxonomyRankSVC, StructuredSVC]
+    svms = [TaxonomySVC, TaxonomySVCCV, TaxonomyRankSVC, CoupledSVC, MinOverPerceptron, StructuredSVC]
     return [*svms, HardPerceptron, StochasticPerceptron, HLSI, HierarchyRidge, TextFeatures]
 
 

@@ -9,6 +9,7 @@ __version__ = "0.1.0.dev0"
 
 # name -> module; loaded on first use, so that `import pinakes` and `pinakes --help` answer at once
 _LAZY = {
+    "CoupledSVC": "pinakes.models",
     "HLSI": "pinakes.models",
     "HierarchyRidge": "pinakes.models",
     "HardPerceptron": "pinakes.models",
@@ -25,7 +26,8 @@ _LAZY = {
     "save": "pinakes.storage",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - in plain order
+    "CoupledSVC",
     "HLSI",
     "HardPerceptron",
     "HierarchyRidge",

@@ -1,5 +1,6 @@
 """Estimators with scikit-learn's conventions, thin: they check, encode, call a solver and decode."""
 
+from pinakes.models.coupled_svc import CoupledSVC
 from pinakes.models.hierarchy_ridge import HierarchyRidge
 from pinakes.models.hlsi import HLSI
 from pinakes.models.minover_perceptron import MinOverPerceptron
@@ -10,6 +11,7 @@ from pinakes.models.taxonomy_svc import TaxonomySVC
 
 __all__ = [
     "HLSI",
+    "CoupledSVC",
     "HardPerceptron",
     "HierarchyRidge",
     "MinOverPerceptron",

@@ -5,7 +5,7 @@ that is itself above another one gets a terminal node of its own (section 2.4). 
 problem stays exactly the same:
 
 - nodes above no category never carry weight;
-- a node above *every* category cancels in Lambda(y) - Lambda(y');
+- a node above *every* category cancels in Lambda(y) - Lambda(y'), where only differences count;
 - a node with one child, and that child with one parent, act as one with v^2 = v_p^2 + v_c^2.
 
 What is left are the *attributes*: numbered level by level, the children of one parent side by side, so that sums
@@ -171,7 +171,11 @@ def given_attributes(matrix: Any, class_nodes: Sequence[int] | Ints) -> ClassAtt
 
 
 def class_attributes(
-    taxonomy: Taxonomy, class_nodes: Sequence[int] | Ints, node_weight: NodeWeight = "normalized"
+    taxonomy: Taxonomy,
+    class_nodes: Sequence[int] | Ints,
+    node_weight: NodeWeight = "normalized",
+    *,
+    differences: bool = True,
 ) -> ClassAttributes:
     """Build Lambda for the classes at these taxonomy nodes (each at most once).
 
@@ -182,15 +186,17 @@ def class_attributes(
         Node numbers of the classes, in the order of the classes.
     node_weight : {"normalized", "depth", "equal", "flat"} or mapping of node id to v_z, default="normalized"
         See `node_weights`.
+    differences : bool, default=True
+        Whether only Lambda(y) - Lambda(y') counts: what is above every category is left out.
     """
     classes = np.asarray(class_nodes, dtype=np.int64)
     n_nodes, n_classes = len(taxonomy), len(classes)
     graph = _terminals_added(taxonomy, classes)
     v2 = node_weights(graph, node_weight, taxonomy)
 
-    # nodes that stay: above some class but not above all of them; where there is one class only, its own
+    # nodes that stay: above some class but, for differences, not above all; where there is one class only, its own
     count = np.bincount(graph.paths.indices, minlength=graph.n_nodes)
-    keep = (count > 0) & (count < max(n_classes, 2))
+    keep = (count > 0) & (count < max(n_classes, 2)) if differences else count > 0
     keep[graph.own] = True
     parents = _Pruned.of(graph, keep)
 

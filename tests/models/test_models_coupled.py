@@ -1,0 +1,151 @@
+"""`CoupledSVC` as people use it: labels in every form, answers, mistakes, and scikit-learn's rules."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.metrics import label_ranking_loss
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pinakes import CoupledSVC, Taxonomy
+from pinakes.errors import LabelError, ParameterError
+
+TREE = Taxonomy.from_paths(["a/b/d", "a/b/e", "a/c", "f/g", "f/h"])
+SETS = [["a/b/d"], ["a/b/e", "f/g"], ["a/c"], ["f/g"], ["f/h", "a/c"], [], ["a/b/d", "a/b", "f/h"], ["a/b"]]
+X = np.random.default_rng(2).normal(size=(len(SETS), 12))
+
+
+def test_separable_sets_are_learnt_by_heart():
+    m = CoupledSVC(TREE, C=1000, cut=0.0, implied=False).fit(X, SETS)
+    assert m.predict(X) == [sorted(s, key=TREE.index) for s in SETS]
+    assert m.stopped_ == "converged"
+    closed = CoupledSVC(TREE, C=1000, cut=0.0, closed=True).fit(X, SETS).predict(X)
+    assert [set(s) for s in closed] == [
+        {TREE.ids[u] for label in s for u in TREE.ancestors.of(TREE.index(label))} for s in SETS
+    ]
+
+
+def test_labels_in_every_form_give_one_model():
+    indicator = np.array([[node in s for node in TREE.ids] for s in SETS]).astype(int)
+    settings = {"taxonomy": TREE, "cut": 0.0, "implied": False}
+    lists = CoupledSVC(**settings).fit(X, SETS)
+    for y in (indicator, sparse.csr_array(indicator), [set(s) for s in SETS]):
+        m = CoupledSVC(**settings).fit(X, y)
+        assert m.classes_.tolist() == lists.classes_.tolist()
+        np.testing.assert_array_equal(m.coef_.toarray(), lists.coef_.toarray())
+    assert (CoupledSVC(**settings).fit(X, indicator).predict(X).sum(axis=1) <= len(TREE)).all()
+
+
+def test_implied_labels_are_no_labels_of_their_own():
+    bare = [["a/b/d", "f/h"] if len(s) == 3 else s for s in SETS]
+    one, other = (CoupledSVC(TREE, cut=0.0).fit(X, y) for y in (SETS, bare))
+    np.testing.assert_array_equal(one.coef_.toarray(), other.coef_.toarray())
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_dense_and_sparse_documents_and_either_precision_agree(dense):
+    sets = [s or ["a/c"] for s in SETS]
+    documents = X if dense else np.where(np.abs(X) > 0.9, X, 0)
+    expected = CoupledSVC(TREE, tol=1e-8).fit(sparse.csr_array(documents), sets)
+    for given in (documents, sparse.csc_array(documents), documents.astype(np.float32)):
+        found = CoupledSVC(TREE, tol=1e-8).fit(given, sets)
+        np.testing.assert_allclose(found.decision_function(given), expected.decision_function(documents), atol=1e-4)
+        np.testing.assert_allclose(found.intercept_, expected.intercept_, atol=1e-4)
+
+
+def test_a_rare_category_borrows_from_its_ancestors():
+    """Documents of a branch share a word: the sharing model puts a category with one document where it belongs."""
+    rng = np.random.default_rng(0)
+    taxonomy = Taxonomy.from_paths([f"{b}/{k}" for b in "uvw" for k in range(6)])
+    leaves = [f"{b}/{k}" for b in "uvw" for k in range(6)]
+
+    def draw(counts):
+        labels = [leaf for leaf, n in zip(leaves, counts, strict=True) for _ in range(n)]
+        rows = 0.6 * rng.normal(size=(len(labels), 21))
+        for row, leaf in zip(rows, labels, strict=True):
+            row["uvw".index(leaf[0])] += 2
+            row[3 + leaves.index(leaf)] += 1
+        return rows, [[leaf] for leaf in labels]
+
+    train, sets = draw([1, 12] * 9)
+    test, truth = draw([10] * 18)
+    Y = np.array([[leaf in s for leaf in leaves] for s in truth])
+    order = np.argsort(leaves)
+    loss = {}
+    for weight in ("normalized", "flat"):
+        m = CoupledSVC(taxonomy, node_weight=weight, cut=0.0).fit(train, sets)
+        loss[weight] = label_ranking_loss(Y[:, order], m.decision_function(test))
+    assert loss["normalized"] < 0.8 * loss["flat"]
+
+
+def test_without_a_taxonomy_answers_are_those_of_one_vs_rest():
+    documents, Y = make_multilabel_classification(300, 20, n_classes=5, random_state=1)
+    peer = OneVsRestClassifier(LinearSVC(C=0.1, dual=True, tol=1e-8, max_iter=100_000)).fit(documents[:200], Y[:200])
+    m = CoupledSVC(C=0.1, tol=1e-6, cut=0.0).fit(documents[:200], Y[:200])
+    expected = peer.decision_function(documents[200:])
+    np.testing.assert_allclose(m.decision_function(documents[200:]), expected, atol=5e-3)
+    sure = np.abs(expected) > 1e-2
+    assert (m.predict(documents[200:]) == peer.predict(documents[200:]))[sure].all()
+
+
+def test_grid_search_finds_settings():
+    documents, Y = make_multilabel_classification(200, 20, n_classes=4, random_state=0)
+    search = GridSearchCV(CoupledSVC(cut=0.0), {"C": [1e-4, 1e-1]}, scoring="f1_micro", cv=3).fit(documents, Y)
+    assert search.best_params_ == {"C": 1e-1}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"loss": "log"}, "`loss` of CoupledSVC must be one of 'squared_hinge', 'hinge', got 'log'"),
+        ({"targets": "leaves"}, "`targets` of CoupledSVC must be one of 'categories', 'nodes', got 'leaves'"),
+        ({"C": 0}, "`C` of CoupledSVC must be a number > 0, got 0"),
+        ({"intercept_scaling": -1}, "`intercept_scaling` of CoupledSVC must be a number > 0, got -1"),
+        ({"tol": 0}, "`tol` of CoupledSVC must be a number > 0, got 0"),
+        ({"max_iter": 0}, "`max_iter` of CoupledSVC must be a whole number >= 1, got 0"),
+        ({"max_seconds": 0}, "`max_seconds` of CoupledSVC must be a number > 0, got 0"),
+        ({"node_weight": "heavy"}, "`node_weight` must be one of normalized, depth, equal, flat or a mapping"),
+        ({"n_jobs": 0}, "`n_jobs` of CoupledSVC must be a whole number other than 0, got 0"),
+    ],
+)
+def test_settings_out_of_range(settings, message):
+    with pytest.raises(ParameterError, match=message.replace("(", r"\(")):
+        CoupledSVC(TREE, **settings).fit(X, SETS)
+
+
+def test_other_mistakes():
+    with pytest.raises(LabelError, match="'a/b/f' of the documents cannot be found in the taxonomy"):
+        CoupledSVC(TREE).fit(X, [["a/b/f"], *SETS[1:]])
+    with pytest.raises(ParameterError, match="`sample_weight` must be >= 0, got -1"):
+        CoupledSVC(TREE).fit(X, SETS, sample_weight=[-1.0] + [1.0] * (len(SETS) - 1))
+
+
+@pytest.mark.corpus
+def test_better_than_one_vs_rest_on_rcv1(corpora):
+    """Ranking loss and average precision of 3,000 documents, half and half."""
+    from sklearn.metrics import label_ranking_average_precision_score as average_precision
+
+    from pinakes.datasets import load_corpus
+
+    sample = load_corpus(corpora / "rcv1")
+    documents, sets = sample.train.X[:3000], [list(s) for s in sample.train.labels[:3000]]
+    m = CoupledSVC(sample.taxonomy, cut=0.0).fit(documents[:1500], sets[:1500])
+    Y = np.array([[c in s for c in m.classes_] for s in sets])
+    signs = np.zeros((1500, len(m.classes_)), dtype=np.int32)
+    for i, s in enumerate(sets[:1500]):  # the same labels: those that are implied are left out
+        above = {sample.taxonomy.ids[u] for c in s for u in sample.taxonomy.ancestors.of(sample.taxonomy.index(c))[:-1]}
+        signs[i] = [c in s and c not in above for c in m.classes_]
+    peer = OneVsRestClassifier(LinearSVC()).fit(documents[:1500], signs)
+    ours, theirs = m.decision_function(documents[1500:]), peer.decision_function(documents[1500:])
+    assert average_precision(Y[1500:], ours) > average_precision(Y[1500:], theirs)
+    assert label_ranking_loss(Y[1500:], ours) < 0.8 * label_ranking_loss(Y[1500:], theirs)
+
+
+@parametrize_with_checks([CoupledSVC(n_jobs=1), CoupledSVC(loss="hinge", node_weight="flat", n_jobs=1)])
+def test_scikit_learn_rules(estimator, check):
+    check(estimator)
