@@ -95,9 +95,11 @@ def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most)
     """Write the pairs of document i with the largest F above `threshold` into room.found and room.worst, worst first.
 
     Gives how many there are, at most `most`, and the sum of F over all above 0; pairs in `active` are left out. Only
-    where each pair has a slack is that sum wanted: elsewhere labels that cannot be among the worst are passed over.
+    where each pair has a slack is that sum wanted: elsewhere labels that cannot be among the worst are passed over, and
+    no label takes more than its share of the places, or one label's would push out what the others need as much.
     """
     n_classes = len(outputs.own)
+    share = most if labels.each else max(1, most // max(labels.indptr[i + 1] - labels.indptr[i], 1))
     best = best_other(labels, i, outputs, scores)
     found, total = 0, 0.0
     for p in range(labels.indptr[i], labels.indptr[i + 1]):
@@ -116,7 +118,7 @@ def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most)
             for k in range(n_classes):
                 a = outputs.own[k]
                 total += max(0.0, np.float64(delta[a] * (base + scores[a])))
-        n_y = find_violators(scores, delta, base, outputs.class_of, limit, room.worst_y[:most], room.found_y[:most])
+        n_y = find_violators(scores, delta, base, outputs.class_of, limit, room.worst_y[:share], room.found_y[:share])
         for m in range(n_y):  # two lists, both with the worst first, become one
             f = room.worst_y[m]
             if found == most and f <= room.worst[most - 1]:

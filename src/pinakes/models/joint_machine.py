@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from pinakes.errors import ConvergenceWarning, DocumentError, ParameterError
+from pinakes.kernels.rows import rows_from_csr
 from pinakes.models import parameters
 from pinakes.models.class_similarity import given_matrix
 from pinakes.models.closed_outputs import writable_csr
-from pinakes.solvers.ascent import N_ROUGH, AscentSolver, Progress, Stop
-from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, scale_gamma
-from pinakes.solvers.papers import PaperSolver
-from pinakes.solvers.problem import make_outputs
+from pinakes.models.kernel_scoring import KernelScorer
+from pinakes.models.scoring import Scorer
+from pinakes.solvers.ascent import N_ROUGH, AscentSolver, Progress, SolverResult, Start, Stop
+from pinakes.solvers.kernel_rows import KERNELS, DocumentKernel, KernelRows, scale_gamma
+from pinakes.solvers.papers import PaperResult, PaperSolver
+from pinakes.solvers.problem import Problem, make_outputs
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import ClassAttributes, class_attributes, given_attributes
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
@@ -44,6 +48,8 @@ class JointMachine:
     random_state: Any
     classes_: npt.NDArray[Any]
     n_features_in_: int
+    support_: npt.NDArray[np.int64]
+    _scorer: Scorer | KernelScorer
 
     def _make_solver(self, report: Callable[[Progress], None] | None) -> AscentSolver | PaperSolver:
         algorithm = parameters.check_choice(self, "solver", SOLVERS)
@@ -125,6 +131,56 @@ class JointMachine:
         else:
             self.attributes_ = class_attributes(taxonomy, nodes, self.node_weight)
         self._outputs = make_outputs(self.attributes_, self._loss)
+
+    def _solve(
+        self,
+        solver: AscentSolver | PaperSolver,
+        kernel: DocumentKernel,
+        problem: Problem,
+        used: npt.NDArray[np.int64],
+        start: Start | None = None,
+    ) -> SolverResult | PaperResult:
+        """Solve a problem; `used` are the numbers of its documents, which are columns where they are kernel values."""
+        if isinstance(solver, AscentSolver):
+            return solver.solve(problem, start)
+        documents: Any = problem.X
+        if kernel.kind == "precomputed":
+            documents = documents[:, used].toarray()
+        rows = KernelRows(kernel, documents, parameters.check_number(self, "cache_size", above=0))
+        return solver.solve(rows, problem.y, problem.C, problem.outputs)
+
+    def _set_support(self, X: Any, dual: sparse.csr_array, kernel: DocumentKernel) -> None:
+        """Take dual variables as the model: weights where the kernel is linear, support documents elsewhere.
+
+        `dual` is what each support document adds to each class.
+        """
+        # w_z takes v_z times the sum of dual over the classes below; parts that cancel leave dust: keep it out
+        coefficients = sparse.csr_array(dual @ self.attributes_.matrix(self.attributes_.v2))
+        coefficients.data[np.abs(coefficients.data) < 1e-14 * np.abs(coefficients.data).max(initial=0.0)] = 0.0
+        coefficients.eliminate_zeros()
+        documents = X[self.support_]
+        if self._is_linear():
+            self._set_weights(writable_csr(sparse.csr_array(documents).astype(np.float64).T @ coefficients))
+            return
+        self.support_coef_ = coefficients
+        if kernel.kind != "precomputed":
+            self.support_vectors_ = documents
+        support = self.support_ if kernel.kind == "precomputed" else documents
+        self._scorer = KernelScorer(kernel, support, coefficients, self.attributes_)
+
+    def _set_weights(self, u: sparse.csr_array) -> None:
+        """Take weights v_z w_z (features by attributes) as if they had just been learnt."""
+        self._scorer = Scorer(rows_from_csr(u, len(self._outputs.v2)), self._outputs)
+        self.n_features_in_ = u.shape[0]
+
+    def _all_weights(self) -> sparse.csr_array:
+        """v_z w_z of every attribute, features by attributes."""
+        if isinstance(self._scorer, KernelScorer):
+            raise AttributeError(
+                f"{type(self).__name__} with kernel={self.kernel!r} has no weights of features (`weights_`, `coef_`): "
+                "use `support_coef_` and `support_vectors_`, or a linear kernel"
+            )
+        return self._scorer.weights(self.attributes_.n_attributes)
 
     def _laid_out(self, X: Any) -> Any:
         """Give documents as the solver takes them: CSR, or as a matrix where most values are not 0."""

@@ -10,17 +10,15 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from pinakes.kernels.rows import rows_from_csr
 from pinakes.models import parameters
 from pinakes.models.closed_outputs import writable_csr
 from pinakes.models.joint_machine import JointMachine, solve_tiny_closely
-from pinakes.models.kernel_scoring import KernelScorer
 from pinakes.models.label_set_model import LabelSetModel
 from pinakes.models.labels import LabelMatrix
 from pinakes.models.scoring import Scorer
 from pinakes.models.weighting import sample_weights
 from pinakes.solvers.ascent import AscentSolver, Progress, SolverResult
-from pinakes.solvers.kernel_rows import DocumentKernel, KernelRows
+from pinakes.solvers.kernel_rows import DocumentKernel
 from pinakes.solvers.pairs import Pairs, make_labels, split_pairs
 from pinakes.solvers.papers import PaperResult, PaperSolver
 from pinakes.solvers.problem import Problem
@@ -224,12 +222,7 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
     def weights_(self) -> sparse.csr_array:
         """v_z w_z of every attribute (n_features_in_, n_attributes)."""
         check_is_fitted(self, "classes_")
-        if isinstance(self._scorer, KernelScorer):
-            raise AttributeError(
-                f"{type(self).__name__} with kernel={self.kernel!r} has no weights of features (`weights_`, `coef_`): "
-                "use `support_coef_` and `support_vectors_`, or a linear kernel"
-            )
-        return self._scorer.weights(self.attributes_.n_attributes)
+        return self._all_weights()
 
     @property
     def coef_(self) -> sparse.csr_array:
@@ -255,22 +248,13 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
         part = slice(None) if len(used) == n_samples else used
         y = make_labels(sparse.csr_array(labels.members[part]), self._outputs, self.slack == "pair")
         problem = Problem(X[part], y, C * weight[part], self._outputs)
-        result: SolverResult | PaperResult | None = None
-        if len(used) and isinstance(solver, PaperSolver):
-            documents: Any = problem.X
-            if kernel.kind == "precomputed":
-                documents = documents[:, used].toarray()
-            rows = KernelRows(kernel, documents, parameters.check_number(self, "cache_size", above=0))
-            result = solver.solve(rows, y, problem.C, self._outputs)
-        elif len(used):
-            assert isinstance(solver, AscentSolver)
-            result = solver.solve(problem)
+        result = self._solve(solver, kernel, problem, used) if len(used) else None
         self._set_pairs(result, used, (n_samples, n_classes))
         if isinstance(result, SolverResult):
-            self._scorer: Scorer | KernelScorer = Scorer(result.rows, self._outputs)
+            self._scorer = Scorer(result.rows, self._outputs)
             self.history_, self.steps_ = result.history, None
         else:
-            self._set_support(X, kernel)
+            self._set_support(X, self.dual_coef_[self.support_], kernel)
             self.history_ = (Progress(1, 0.0, 0.0, 0.0, 0.0),) if result is None else result.rounds
             self.steps_ = None if result is None else result.history
         self._set_course(self.history_[-1], "converged" if result is None else result.stopped)
@@ -287,26 +271,6 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
         both = np.concatenate([alpha, -alpha]), (np.tile(document, 2), np.concatenate([label, other]))
         self.dual_coef_ = sparse.csr_array(both, shape=shape)
         self.support_ = np.flatnonzero(np.diff(self.dual_coef_.indptr))
-
-    def _set_support(self, X: Any, kernel: DocumentKernel) -> None:
-        """Take the dual variables as the model: weights where the kernel is linear, support documents elsewhere."""
-        support = self.support_
-        coefficients = sparse.csr_array(self.dual_coef_[support] @ self.attributes_.matrix(self.attributes_.v2))
-        coefficients.data[np.abs(coefficients.data) < 1e-14 * np.abs(coefficients.data).max(initial=0.0)] = 0.0
-        coefficients.eliminate_zeros()
-        if self._is_linear():
-            self._set_weights(writable_csr(sparse.csr_array(X[support]).astype(np.float64).T @ coefficients))
-            return
-        self.support_coef_ = coefficients
-        if kernel.kind != "precomputed":
-            self.support_vectors_ = X[support]
-        documents = support if kernel.kind == "precomputed" else self.support_vectors_
-        self._scorer = KernelScorer(kernel, documents, coefficients, self.attributes_)
-
-    def _set_weights(self, u: sparse.csr_array) -> None:
-        """Take weights v_z w_z (features by attributes) as if they had just been learnt."""
-        self._scorer = Scorer(rows_from_csr(u, len(self._outputs.v2)), self._outputs)
-        self.n_features_in_ = u.shape[0]
 
     def _scores(self, X: Any) -> npt.NDArray[np.float64]:
         dense = isinstance(self._scorer, Scorer) and isinstance(self._scorer.rows, np.ndarray)

@@ -25,8 +25,8 @@ from pinakes.models.kernel_scoring import KernelScorer
 from pinakes.models.scoring import Ranking, Scorer
 from pinakes.models.weighting import class_weights, sample_weights
 from pinakes.solvers.ascent import DOUBLE_BELOW, AscentSolver, Progress, SolverResult, Start
-from pinakes.solvers.kernel_rows import DocumentKernel, KernelRows
-from pinakes.solvers.papers import PaperResult, PaperSolver
+from pinakes.solvers.kernel_rows import DocumentKernel
+from pinakes.solvers.papers import PaperSolver
 from pinakes.solvers.problem import Problem
 from pinakes.taxonomy import Taxonomy
 
@@ -344,11 +344,6 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     def weights_(self) -> sparse.csr_array:
         """v_z w_z of every attribute (n_features_in_, n_attributes)."""
         check_is_fitted(self, "classes_")
-        if isinstance(self._scorer, KernelScorer):
-            raise AttributeError(
-                f"{type(self).__name__} with kernel={self.kernel!r} has no weights of features (`weights_`, `coef_`): "
-                "use `support_coef_` and `support_vectors_`, or a linear kernel"
-            )
         weights = self._all_weights()
         return weights[: self.n_features_in_] if self._has_constant() else weights
 
@@ -404,27 +399,24 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
         part = slice(None) if len(used) == len(codes) else used
         problem = Problem(X[part], codes[part].astype(np.int32), C * weight[part], self._outputs)
-        result: SolverResult | PaperResult
-        if isinstance(solver, PaperSolver):
-            documents: Any = problem.X
-            if kernel.kind == "precomputed":
-                documents = documents[:, used].toarray()
-            rows = KernelRows(kernel, documents, parameters.check_number(self, "cache_size", above=0))
-            result = solver.solve(rows, problem.y, problem.C, self._outputs)
-        else:
-            start = None if begin is None else self._start(begin, problem, used, solver.tol)
-            result = solver.solve(problem, start)
+        start = None
+        if begin is not None and isinstance(solver, AscentSolver):
+            start = self._start(begin, problem, used, solver.tol)
+        result = self._solve(solver, kernel, problem, used, start)
 
         beta = result.beta.tocoo()
-        delta = self._loss.pairs(self._nodes[problem.y[beta.row]], self._nodes[beta.col])
+        delta = self._loss.pairs(self._nodes[codes[used[beta.row]]], self._nodes[beta.col])
         shape = (len(codes), len(self.classes_))
         self.dual_coef_ = sparse.csr_array((beta.data * delta, (used[beta.row], beta.col)), shape=shape)
         self.support_ = np.flatnonzero(np.diff(self.dual_coef_.indptr))
         if isinstance(result, SolverResult):
-            self._scorer: Scorer | KernelScorer = Scorer(result.rows, self._outputs)
+            self._scorer = Scorer(result.rows, self._outputs)
             self.history_, self.steps_ = result.history, None
         else:
-            self._set_support(X, codes, kernel)
+            alpha = self.dual_coef_[self.support_]
+            place = np.arange(len(self.support_)), codes[self.support_]
+            own: Any = sparse.csr_array((alpha.sum(axis=1), place), shape=alpha.shape)
+            self._set_support(X, own - alpha, kernel)
             self.history_, self.steps_ = result.rounds, result.history
         self._set_course(result.last, result.stopped)
 
@@ -471,35 +463,10 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         self.taxonomy_, self._nodes = taxonomy, class_nodes(taxonomy, self.classes_)
         self._set_outputs(taxonomy, self._nodes)
 
-    def _set_support(self, X: sparse.csr_array, codes: npt.NDArray[np.int64], kernel: DocumentKernel) -> None:
-        """Take the dual variables as the model: weights where the kernel is linear, support documents elsewhere."""
-        support = self.support_
-        alpha = self.dual_coef_[support]
-        own: Any = sparse.csr_array((alpha.sum(axis=1), (np.arange(len(support)), codes[support])), shape=alpha.shape)
-        members = self.attributes_.matrix(self.attributes_.v2)
-        # w_z takes v_z (Lambda_z(y_i) - Lambda_z(y)) / v_z alpha_iy x_i; parts that cancel leave dust: keep it out
-        coefficients = sparse.csr_array((own - alpha) @ members)
-        coefficients.data[np.abs(coefficients.data) < 1e-14 * np.abs(coefficients.data).max(initial=0.0)] = 0.0
-        coefficients.eliminate_zeros()
-        if self._is_linear():
-            self._set_weights(writable_csr(X[support].astype(np.float64).T @ coefficients))
-            return
-        self.support_coef_ = coefficients
-        if kernel.kind != "precomputed":
-            self.support_vectors_ = X[support]
-        documents = support if kernel.kind == "precomputed" else self.support_vectors_
-        self._scorer = KernelScorer(kernel, documents, coefficients, self.attributes_)
-
     def _set_weights(self, u: sparse.csr_array) -> None:
-        """Take weights v_z w_z (features by attributes) as if they had just been learnt."""
-        self._scorer = Scorer(rows_from_csr(u, len(self._outputs.v2)), self._outputs)
+        super()._set_weights(u)
         self._subtrees, self._seen = {}, None
-        self.n_features_in_ = u.shape[0] - self._has_constant()
-
-    def _all_weights(self) -> sparse.csr_array:
-        """v_z w_z of every attribute, features and then the constant by attributes."""
-        assert isinstance(self._scorer, Scorer)
-        return self._scorer.weights(self.attributes_.n_attributes)
+        self.n_features_in_ -= self._has_constant()
 
     def _below(self, node: str) -> tuple[npt.NDArray[np.int64], Scorer | KernelScorer]:
         """Give the classes at or below a node, and what scores them; the last few are kept."""
