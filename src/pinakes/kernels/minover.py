@@ -6,10 +6,11 @@ word with x_i change at all. The books hold, of every document,
 
 - the score of each of its labels, exactly;
 - the score of a few classes that are not its labels, its rivals: the best ones when it was last looked at, exactly;
-- `rest`, a bound from above on the scores of all others: it grows by <x_i, x_j> times the largest g there is;
+- `rest`, a bound from above on the scores of all others, for each part of the classes: it grows by <x_i, x_j> times the
+  largest g in that part. Near classes are in one part, and far from y and ybar g is 0;
 - `key` = worst label - max(best rival, rest), a bound from below on the smallest margin of the document.
 
-The document with the smallest key is the worst one if its best rival is at least as good as `rest`. If not, all its
+The document with the smallest key is the worst one if its best rival is at least as good as all of `rest`. If not, its
 classes are scored anew, and the next smallest key is taken. The smallest key of every few documents is kept as well.
 The rows hold u_z = v_z w_z, so that the score of a class is a plain sum over its attributes.
 """
@@ -37,7 +38,8 @@ class Books(NamedTuple):
     own: np.ndarray  # float64: their scores
     rival: np.ndarray  # int32 (n_samples, n_rivals): -1 where there are no more
     against: np.ndarray  # float64 (n_samples, n_rivals): their scores
-    rest: np.ndarray  # float64 (n_samples,)
+    rest: np.ndarray  # float64 (n_samples, n_parts)
+    part: np.ndarray  # int32 (n_classes,): which part of the classes each is in
     key: np.ndarray  # float64 (n_samples,): -inf before the first look, inf where there is no pair
     least: np.ndarray  # float64 (n_groups,): the smallest key of each group
     totals: np.ndarray  # float64 (4,): |w|^2, sum of alpha, times that all classes of a document were scored, worst
@@ -52,7 +54,11 @@ class Scratch(NamedTuple):
     mark: np.ndarray  # uint8 (n_blocks,): always left at 0
     blocks: np.ndarray  # int32 (n_blocks,)
     values: np.ndarray  # float64 (n_padded,)
-    is_own: np.ndarray  # bool (n_classes,): always left at False
+    is_known: np.ndarray  # bool (n_classes,): always left at False
+    top: np.ndarray  # int32 (n_parts,): the class with the largest g of each part
+    gains: np.ndarray  # float64 (n_parts, 3): that g, the second largest, and the smallest
+    moved: np.ndarray  # int32 (n_parts,): parts in which some g is not 0
+    known: np.ndarray  # bool (n_parts,): always left at False
     product: np.ndarray  # float64 (n_samples,): always left at 0
     seen: np.ndarray  # bool (n_samples,): always left at False
     touched: np.ndarray  # int32 (n_samples,)
@@ -69,14 +75,24 @@ class Record(NamedTuple):
 
 
 @inner
-def _set_key(books, j):
-    """Set the key of document j from the scores in the books."""
-    worst, best = np.inf, books.rest[j]
-    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
-        worst = min(worst, books.own[p])
+def _best_known(books, j):
+    """Give the score of the best rival of document j, and the bound on those of all other classes."""
+    best, rest = -np.inf, -np.inf
     for k in range(books.rival.shape[1]):
         best = max(best, books.against[j, k])
-    books.key[j] = worst - best
+    for m in range(books.rest.shape[1]):
+        rest = max(rest, books.rest[j, m])
+    return best, rest
+
+
+@inner
+def _set_key(books, j):
+    """Set the key of document j from the scores in the books."""
+    worst = np.inf
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        worst = min(worst, books.own[p])
+    best, rest = _best_known(books, j)
+    books.key[j] = worst - max(best, rest)
 
 
 @inner
@@ -93,19 +109,13 @@ def look(X, j, rows, outputs, books, scratch):
     score_document(X, j, rows, outputs, scratch.scores, scratch.several)
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
         k = books.Y_indices[p]
-        scratch.is_own[k] = True
+        scratch.is_known[k] = True
         books.own[p] = scratch.scores[outputs.own[k]]
-    most = books.rival.shape[1]
-    found = 0
-    rest = -np.inf
+    most, found = books.rival.shape[1], 0
     for k in range(len(outputs.own)):
         score = scratch.scores[outputs.own[k]]
-        if scratch.is_own[k] or (found == most and score <= books.against[j, most - 1]):
-            if not scratch.is_own[k]:
-                rest = max(rest, score)
+        if scratch.is_known[k] or (found == most and score <= books.against[j, most - 1]):
             continue
-        if found == most:
-            rest = books.against[j, most - 1]  # the last one goes, and none left out so far was better
         r = min(found, most - 1)
         found = min(found + 1, most)
         while r > 0 and books.against[j, r - 1] < score:
@@ -114,9 +124,17 @@ def look(X, j, rows, outputs, books, scratch):
             r -= 1
         books.against[j, r] = score
         books.rival[j, r] = k
+    for r in range(found):
+        scratch.is_known[books.rival[j, r]] = True
+    books.rest[j, :] = -np.inf
+    for k in range(len(outputs.own)):
+        if not scratch.is_known[k]:
+            m = books.part[k]
+            books.rest[j, m] = max(books.rest[j, m], scratch.scores[outputs.own[k]])
+    for r in range(found):
+        scratch.is_known[books.rival[j, r]] = False
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
-        scratch.is_own[books.Y_indices[p]] = False
-    books.rest[j] = rest
+        scratch.is_known[books.Y_indices[p]] = False
     _set_key(books, j)
     _set_least(books, j // GROUP)
     books.totals[N_LOOKS] += 1
@@ -134,10 +152,10 @@ def _find_worst(X, rows, outputs, books, scratch):
         for j in range(group * GROUP, min((group + 1) * GROUP, len(books.key))):
             if books.key[j] < books.key[i]:
                 i = j
-        best = -np.inf
-        for k in range(books.rival.shape[1]):
-            best = max(best, books.against[i, k])
-        if best >= books.rest[i] or books.key[i] == np.inf:
+        if books.key[i] == np.inf:
+            return i
+        best, rest = _best_known(books, i)
+        if best >= rest:
             return i
         look(X, i, rows, outputs, books, scratch)
 
@@ -182,17 +200,52 @@ def _prepare(outputs, y, ybar, scratch):
 
 
 @inner
-def _largest(outputs, g):
-    """Give the class with the largest g, that g, the second largest, and the smallest."""
-    top, first, second, smallest = -1, -np.inf, -np.inf, np.inf
+def _gains(outputs, books, g, scratch):
+    """Write what g is in each part of the classes into `top` and `gains`, and where it is not 0 into `moved`.
+
+    Gives how many parts these are.
+    """
+    gains = scratch.gains
+    gains[:, 0], gains[:, 1], gains[:, 2] = -np.inf, -np.inf, np.inf
     for k in range(len(outputs.own)):
-        value = g[outputs.own[k]]
-        if value > first:
-            top, second, first = k, first, value
+        value, m = g[outputs.own[k]], books.part[k]
+        if value > gains[m, 0]:
+            scratch.top[m] = k
+            gains[m, 1] = gains[m, 0]
+            gains[m, 0] = value
         else:
-            second = max(second, value)
-        smallest = min(smallest, value)
-    return top, first, second, smallest
+            gains[m, 1] = max(gains[m, 1], value)
+        gains[m, 2] = min(gains[m, 2], value)
+    n_moved = 0
+    for m in range(len(gains)):
+        if gains[m, 0] != 0 or gains[m, 2] != 0:
+            scratch.moved[n_moved] = m
+            n_moved += 1
+    return n_moved
+
+
+@inner
+def _raise_rest(books, j, product, n_moved, scratch):
+    """Raise the bounds of document j on classes that are neither its labels nor its rivals."""
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        c = books.Y_indices[p]
+        scratch.known[books.part[c]] |= scratch.top[books.part[c]] == c
+    for r in range(books.rival.shape[1]):
+        c = books.rival[j, r]
+        if c >= 0:
+            scratch.known[books.part[c]] |= scratch.top[books.part[c]] == c
+    for n in range(n_moved):
+        m = scratch.moved[n]
+        if books.rest[j, m] > -np.inf:
+            gain = scratch.gains[m, 2]
+            if product > 0:
+                gain = scratch.gains[m, 1] if scratch.known[m] else scratch.gains[m, 0]
+            books.rest[j, m] += product * gain
+    for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
+        scratch.known[books.part[books.Y_indices[p]]] = False
+    for r in range(books.rival.shape[1]):
+        if books.rival[j, r] >= 0:
+            scratch.known[books.part[books.rival[j, r]]] = False
 
 
 @inner
@@ -217,7 +270,7 @@ def _update_books(X, i, XT, outputs, books, scratch):
                 scratch.touched[n_touched] = j
                 n_touched += 1
     g = scratch.scores
-    top, first, second, smallest = _largest(outputs, g)
+    n_moved = _gains(outputs, books, g, scratch)
     for n in range(n_touched):
         j = scratch.touched[n]
         product = scratch.product[j]
@@ -225,19 +278,13 @@ def _update_books(X, i, XT, outputs, books, scratch):
         scratch.seen[j] = False
         if product == 0.0 or books.key[j] == np.inf:
             continue
-        known = False
         for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
             books.own[p] += product * g[outputs.own[books.Y_indices[p]]]
-            known |= books.Y_indices[p] == top
-        for k in range(books.rival.shape[1]):
-            c = books.rival[j, k]
+        for r in range(books.rival.shape[1]):
+            c = books.rival[j, r]
             if c >= 0:
-                books.against[j, k] += product * g[outputs.own[c]]
-                known |= c == top
-        if product > 0:
-            books.rest[j] += product * (second if known else first)
-        else:
-            books.rest[j] += product * smallest
+                books.against[j, r] += product * g[outputs.own[c]]
+        _raise_rest(books, j, product, n_moved, scratch)
         _set_key(books, j)
         scratch.changed[j // GROUP] = True
     for group in range(len(books.least)):

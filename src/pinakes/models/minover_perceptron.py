@@ -46,6 +46,10 @@ class MinOverPerceptron(LabelSetModel):
     margin : float, default=1.0
         By how much labels shall score higher. It counts as much as documents are long: a step with a document of length
         1 changes the difference of a pair by the loss times the weight of the nodes that the two do not share.
+    softness : float, default=1.0
+        How much it costs to leave a document in the wrong order: each gets a word of its own, of this squared length,
+        that no other has. With 0, the perceptron of the paper, documents that contradict each other are corrected in
+        turn for ever.
     max_iter : int or None, default=None
         Most steps; None: 20 for each document.
     cut : {"learned", "micro-f1", "macro-f1"}, int or float, default="learned"
@@ -80,6 +84,8 @@ class MinOverPerceptron(LabelSetModel):
         v_z w_z of every attribute.
     dual_coef_ : sparse array (n_samples, n_classes)
         What each document adds to each class: the sum of its steps, for its labels, and against other classes.
+    steps_ : ndarray (n_iter_, 3)
+        Document, label and other class (positions in `classes_`) of every step.
     margin_ : float
         The smallest <w, dPhi> of all training pairs, divided by |w|: negative where some are in the wrong order.
     margin_bound_ : float
@@ -115,6 +121,7 @@ class MinOverPerceptron(LabelSetModel):
         loss: Any = "tree",
         node_weight: Any = "equal",
         margin: float = 1.0,
+        softness: float = 1.0,
         max_iter: int | None = None,
         cut: Any = "learned",
         closed: bool = False,
@@ -126,6 +133,7 @@ class MinOverPerceptron(LabelSetModel):
         self.loss = loss
         self.node_weight = node_weight
         self.margin = margin
+        self.softness = softness
         self.max_iter = max_iter
         self.cut = cut
         self.closed = closed
@@ -140,13 +148,15 @@ class MinOverPerceptron(LabelSetModel):
         """
         margin = parameters.check_number(self, "margin", least=0)
         seconds = math.inf if self.max_seconds is None else parameters.check_number(self, "max_seconds", above=0)
+        softness = parameters.check_number(self, "softness", least=0)
         most = None if self.max_iter is None else parameters.check_integer(self, "max_iter", least=1)
         X, labels = self._read_labels(y, X)
         self._set_outputs()
-        solver = MinOverSolver(margin, STEPS * X.shape[0] if most is None else most, seconds, report)
+        solver = MinOverSolver(margin, STEPS * X.shape[0] if most is None else most, seconds, report, softness)
         result = solver.solve(X, labels.members, self._outputs)
         self._scorer = Scorer(result.rows, self._outputs)
-        self._set_dual(result.steps, labels)
+        self.steps_ = result.steps
+        self._set_dual(labels)
         self.history_, self.stopped_, self.n_iter_ = result.history, result.stopped, len(result.steps)
         last = result.history[-1] if result.history else MinOverProgress(0, math.inf, 0.0, 0.0, 0.0)
         self.margin_, self.margin_bound_ = last.margin, last.bound
@@ -172,9 +182,9 @@ class MinOverPerceptron(LabelSetModel):
         self.attributes_ = class_attributes(taxonomy, self.nodes_, weight)
         self._outputs = make_outputs(self.attributes_, self._loss)
 
-    def _set_dual(self, steps: npt.NDArray[np.int32], labels: LabelMatrix) -> None:
-        i, y, ybar = steps.T
-        delta = self._loss.pairs(self.nodes_[y], self.nodes_[ybar]) if len(steps) else np.zeros(0)
+    def _set_dual(self, labels: LabelMatrix) -> None:
+        i, y, ybar = self.steps_.T
+        delta = self._loss.pairs(self.nodes_[y], self.nodes_[ybar]) if len(i) else np.zeros(0)
         values, rows, columns = np.concatenate([delta, -delta]), np.concatenate([i, i]), np.concatenate([y, ybar])
         self.dual_coef_ = sparse.csr_array((values, (rows, columns)), shape=labels.members.shape)
 

@@ -13,6 +13,14 @@ Mezard, 1987): any w' of length 1 with all margins >= kappa has <w, w'> >= kappa
     min <w, dPhi> / |w|  <=  largest margin  <=  |w| / sum of alpha
 
 which is told at every step, and closes as the steps go on.
+
+Documents that contradict each other would be corrected in turn for ever, and nothing else would. So each document may
+be given a word of its own, of the squared length `softness`, which no other has: then everything can be put in order,
+and the largest margin is that of the support vector machine with squared slacks,
+
+    min 1/2 |w|^2 + 1 / (2 softness) |slacks|^2     s.t.  <w, dPhi> >= 1 - slack
+
+with slacks that are themselves linear in Lambda(y) - Lambda(ybar). These words are forgotten in the end.
 """
 
 from __future__ import annotations
@@ -22,12 +30,13 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from pinakes.documents import as_csr
 from pinakes.kernels import minover as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.outputs import Outputs
@@ -35,7 +44,8 @@ from pinakes.kernels.outputs import Outputs
 logger = logging.getLogger(__name__)
 Stop = Literal["separated", "max_iter", "max_seconds", "interrupted"]
 
-N_RIVALS = 8  # classes of a document whose scores are kept exactly
+N_RIVALS = 4  # classes of a document whose scores are kept exactly
+N_PARTS = 64  # of the classes, with a bound each
 FIRST, MOST = 16, 4096  # steps between two looks at the clock: fewest and most
 SECONDS = 0.2  # about so long between two looks
 
@@ -99,6 +109,8 @@ class MinOverSolver:
         Stop after so long, with what there is.
     report : callable taking a MinOverProgress, optional
         Called now and then.
+    softness : float
+        Squared length of the word that each document has for itself.
     """
 
     def __init__(
@@ -107,20 +119,27 @@ class MinOverSolver:
         max_iter: int,
         max_seconds: float = math.inf,
         report: Callable[[MinOverProgress], None] | None = None,
+        softness: float = 0.0,
     ) -> None:
         self.margin, self.max_iter, self.max_seconds, self.report = margin, max_iter, max_seconds, report
+        self.softness = softness
 
     def solve(self, X: sparse.csr_array, Y: sparse.csr_array, outputs: Outputs) -> MinOverResult:
         """Learn from documents and which classes are theirs; documents without a pair to order say nothing."""
         started = time.perf_counter()
         n_samples, n_classes = Y.shape
-        n_padded = len(outputs.v2)
+        n_features, n_padded = X.shape[1], len(outputs.v2)
+        X = X.astype(np.float64)
+        if self.softness > 0:
+            own: Any = sparse.eye_array(n_samples, format="csr") * math.sqrt(self.softness)
+            X = as_csr(sparse.hstack([X, own], format="csr"))
         n_blocks = n_padded // growing.BLOCK
         rows = growing.empty_rows(X.shape[1], n_padded, np.float64)
-        documents = X.indptr, X.indices, X.data.astype(np.float64)
-        transposed = sparse.csr_array(X.T)
-        words = transposed.indptr, transposed.indices, transposed.data.astype(np.float64)
-        books, scratch = _make_books(Y, min(N_RIVALS, max(1, n_classes - 1))), _make_scratch(n_samples, outputs)
+        documents = X.indptr, X.indices, X.data
+        XT = sparse.csr_array(X.T)
+        words = XT.indptr, XT.indices, XT.data
+        books = _make_books(Y, outputs, min(N_RIVALS, max(1, n_classes - 1)))
+        scratch = _make_scratch(n_samples, books.rest.shape[1], outputs)
 
         parts: list[kernels.Record] = []
         history: list[MinOverProgress] = []
@@ -155,7 +174,7 @@ class MinOverSolver:
         logger.info("%d steps, %d looks, %s", n_iter, books.totals[kernels.N_LOOKS], stopped)
         steps = [np.column_stack([part.document, part.label, part.rival]) for part in parts]
         return MinOverResult(
-            rows=growing.compact(rows),
+            rows=_first_rows(rows, n_features, n_padded),
             steps=np.concatenate([np.zeros((0, 3), dtype=np.int32), *steps]),
             worst=np.concatenate([np.zeros(0), *(part.margin for part in parts)]),
             history=tuple(history),
@@ -169,25 +188,31 @@ def _progress(n_iter: int, books: kernels.Books, seconds: float) -> MinOverProgr
     return MinOverProgress(n_iter, worst, math.sqrt(max(norm2, 0.0)), sum_alpha, seconds)
 
 
-def _make_books(Y: sparse.csr_array, n_rivals: int) -> kernels.Books:
+def _make_books(Y: sparse.csr_array, outputs: Outputs, n_rivals: int) -> kernels.Books:
     n_samples, n_classes = Y.shape
     sizes = np.diff(Y.indptr)
     key = np.where((sizes > 0) & (sizes < n_classes), -np.inf, np.inf)
     starts = np.arange(0, n_samples, kernels.GROUP)
+    # attributes are laid out so that children of one parent are side by side
+    size = -(-n_classes // N_PARTS)
+    n_parts = -(-n_classes // size)
+    part = np.empty(n_classes, dtype=np.int32)
+    part[np.argsort(outputs.own)] = np.arange(n_classes, dtype=np.int32) // size
     return kernels.Books(
         Y_indptr=Y.indptr.astype(np.int64),
         Y_indices=Y.indices.astype(np.int32),
         own=np.zeros(Y.nnz),
         rival=np.full((n_samples, n_rivals), -1, dtype=np.int32),
         against=np.full((n_samples, n_rivals), -np.inf),
-        rest=np.full(n_samples, np.inf),
+        rest=np.full((n_samples, n_parts), np.inf),
+        part=part,
         key=key,
         least=np.minimum.reduceat(key, starts),
         totals=np.zeros(4),
     )
 
 
-def _make_scratch(n_samples: int, outputs: Outputs) -> kernels.Scratch:
+def _make_scratch(n_samples: int, n_parts: int, outputs: Outputs) -> kernels.Scratch:
     n_padded, n_classes = len(outputs.v2), len(outputs.own)
     return kernels.Scratch(
         scores=np.zeros(n_padded),
@@ -196,12 +221,24 @@ def _make_scratch(n_samples: int, outputs: Outputs) -> kernels.Scratch:
         mark=np.zeros(n_padded // growing.BLOCK, dtype=np.uint8),
         blocks=np.zeros(n_padded // growing.BLOCK, dtype=np.int32),
         values=np.zeros(n_padded),
-        is_own=np.zeros(n_classes, dtype=bool),
+        is_known=np.zeros(n_classes, dtype=bool),
+        top=np.zeros(n_parts, dtype=np.int32),
+        gains=np.zeros((n_parts, 3)),
+        moved=np.zeros(n_parts, dtype=np.int32),
+        known=np.zeros(n_parts, dtype=bool),
         product=np.zeros(n_samples),
         seen=np.zeros(n_samples, dtype=bool),
         touched=np.zeros(n_samples, dtype=np.int32),
         changed=np.zeros(-(-n_samples // kernels.GROUP), dtype=bool),
     )
+
+
+def _first_rows(rows: growing.Rows, n_features: int, n_padded: int) -> growing.Rows:
+    """Give the rows of the first features, for reading only."""
+    if len(rows.start) == n_features:
+        return growing.compact(rows)
+    weights: sparse.csr_array = growing.rows_to_csr(rows, n_padded)[:n_features]
+    return growing.rows_from_csr(weights, n_padded)
 
 
 def _make_record(n_steps: int) -> kernels.Record:
