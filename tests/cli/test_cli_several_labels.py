@@ -42,7 +42,7 @@ def test_label_sets_are_noticed_and_go_through_all_verbs(pinakes, corpus):
     assert left.code == 0, left.err
     n_labels = sum(len(row["labels"]) for row in sets())
     assert f"120 documents, 4 categories, 16 features; {n_labels / 120:.2f} labels a document; gap" in left.err
-    assert json.loads(pinakes("info", "m.pinakes").out)["method"] == "TaxonomyRankSVC"
+    assert json.loads(pinakes("info", "m.pinakes").out)["method"] == "CoupledSVC"
 
     truth = [row["labels"] for row in sets(40, seed=2)]
     answers = load("m.pinakes").predict([row["text"] for row in sets(40, seed=2)])
@@ -114,7 +114,7 @@ def test_several_parents_are_no_trouble(pinakes, corpus):
     [
         (["--method", "svm"], "sets.jsonl:1: this method takes one label a document, got several in"),
         (["--labels", "error"], "this method takes one label a document, got several in"),
-        (["--scoring", "accuracy"], "--scoring does not go with --method rank: that method has no such setting"),
+        (["--scoring", "accuracy"], "--scoring does not go with --method coupled: that method has no such setting"),
         (["--C", "auto"], "--C auto is for --method svm; give a value"),
         (["--node-weight", "auto"], "--node-weight auto is for --method svm; give a value"),
         (["--C", "-1"], "--C must be a number > 0, got -1.0"),

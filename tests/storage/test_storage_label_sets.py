@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-import pinakes
-from pinakes import MinOverPerceptron, Taxonomy, TaxonomyRankSVC, load, save
+from pinakes import CoupledSVC, MinOverPerceptron, Taxonomy, TaxonomyRankSVC, load, save
 from pinakes.errors import ModelFileError, ParameterError
 from pinakes.storage.bundle import read_bundle, write_bundle
 from pinakes.storage.model import KIND, VERSION
@@ -29,7 +28,7 @@ LABELS = {
     "lists": SETS,
     "indicator": np.array([[int(node in few) for node in LATTICE.ids] for few in SETS]),
 }
-ESTIMATORS = [TaxonomyRankSVC, MinOverPerceptron]
+ESTIMATORS = [TaxonomyRankSVC, CoupledSVC, MinOverPerceptron]
 
 
 def fit(estimator, y, **settings):
@@ -89,7 +88,7 @@ def test_losses_and_weights_of_nodes_come_back(tmp_path):
 
 @pytest.mark.parametrize("targets", ["categories", "nodes"])
 def test_coupled_problems_come_back(targets, tmp_path):
-    model = fit(pinakes.CoupledSVC, SETS, targets=targets, intercept_scaling=2.0, loss="hinge")
+    model = fit(CoupledSVC, SETS, targets=targets, intercept_scaling=2.0, loss="hinge")
     save(model, tmp_path / "m.pinakes")
     again = load(tmp_path / "m.pinakes")
     np.testing.assert_array_equal(again.intercept_, model.intercept_)

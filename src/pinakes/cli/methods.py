@@ -89,7 +89,7 @@ METHODS: Mapping[str, Method] = {
     "minover": Method(_of_sets("MinOverPerceptron"), ("loss", "node_weight", "max_iter", *SET_OPTIONS), sets=True),
     "perceptron": Method(_perceptron, ("max_iter",), sets=True),
 }
-FOR_ONE, FOR_SETS = "svm", "rank"  # what is used where nobody says otherwise
+FOR_ONE, FOR_SETS = "svm", "coupled"  # what is used where nobody says otherwise
 
 
 def notice_method(labels: Iterable[Sequence[str]]) -> str:

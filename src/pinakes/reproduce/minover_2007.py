@@ -60,7 +60,8 @@ class MinOver(Experiment):
         fold = fold_of(patents, N_FOLDS, int(cell["seed"]))
         split = make_split(patents, np.flatnonzero(fold != cell["fold"]), np.flatnonzero(fold == cell["fold"]))
         steps = (1 if settings.quick else STEPS) * split.X.shape[0]
-        found, fitted = {}, {}
+        found = {}
+        fitted: dict[str, Any] = {}
         for system in SYSTEMS:
             model = fit_minover(patents.taxonomy, split, system, steps)
             found[system] = five_measures(model, split, patents.taxonomy)

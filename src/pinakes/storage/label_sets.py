@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pinakes import models
 from pinakes.errors import ModelFileError, ParameterError
 from pinakes.kernels.rows import rows_from_csr
+from pinakes.models import CoupledSVC, MinOverPerceptron, TaxonomyRankSVC
 from pinakes.models.cuts import Cut
 from pinakes.models.label_set_model import LabelSetModel
 from pinakes.models.scoring import Scorer
 from pinakes.solvers.ascent import Progress
+from pinakes.solvers.minover import MinOverProgress
 from pinakes.storage.bundle import Tensors
 from pinakes.storage.schema import Fields, take
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.loss import Loss
 
-NAMES = ("TaxonomyRankSVC", "CoupledSVC", "MinOverPerceptron")
-ESTIMATORS: dict[str, type[Any]] = {name: getattr(models, name) for name in NAMES if hasattr(models, name)}
+ESTIMATORS: dict[str, type[Any]] = {kind.__name__: kind for kind in (TaxonomyRankSVC, CoupledSVC, MinOverPerceptron)}
 FORMS = ("single", "lists", "indicator")
 NOT_STORED = ("taxonomy", "n_jobs", "random_state", "max_seconds")
 APART = ("loss", "node_weight")  # may be objects, and are stored by what they say
@@ -109,10 +109,9 @@ def set_fitted(model: Any, fields: Fields, tensors: Tensors, taxonomy: Taxonomy,
 
 def set_attributes(model: Any) -> None:
     """Set what classes share, from taxonomy and classes, as `fit` does."""
-    kind = type(model).__name__
-    if kind == "CoupledSVC":
+    if isinstance(model, CoupledSVC):
         model._set_attributes()
-    elif kind == "MinOverPerceptron":
+    elif isinstance(model, MinOverPerceptron):
         model._set_outputs()
     else:
         model._set_outputs(model.taxonomy_, model.nodes_)
@@ -131,9 +130,7 @@ def set_course(model: Any, fields: Fields) -> None:
     """Set how the training went."""
     empty = fields.values.get("history") == []
     rows = [] if empty else fields.numbers("history", width=COURSE)
-    if type(model).__name__ == "MinOverPerceptron":
-        from pinakes.solvers.minover import MinOverProgress
-
+    if isinstance(model, MinOverPerceptron):
         model.history_ = tuple(MinOverProgress(int(row[0]), *row[1:]) for row in rows)
         last = model.history_[-1] if rows else MinOverProgress(0, float("inf"), 0.0, 0.0, 0.0)
         model.margin_, model.margin_bound_ = last.margin, last.bound
