@@ -19,7 +19,7 @@ def test_auto_tries_and_tells(pinakes):
     assert table[0] == ["C", "node_weight", "delta_loss", "seconds", "chosen"]
     assert sum(row[-1:] == ["*"] for row in table) == 1
     tried = json.loads(pinakes("info", "m.pinakes").out)["training"]["search"]
-    assert [row["C"] for row in tried[:5]] == [0.1, 0.3, 1.0, 3.0, 10.0]
+    assert [row["C"] for row in tried[:5]] == [0.1, 0.2, 0.5, 1.0, 2.0]
     assert {row["node_weight"] for row in tried} == {"normalized", "flat"}
     chosen = next(row for row in tried if row["chosen"])
     assert chosen["delta_loss"] == min(row["delta_loss"] for row in tried)
