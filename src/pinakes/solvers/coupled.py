@@ -226,7 +226,7 @@ class _State:
         """Give the gap below which a document is quiet."""
         if self.relative_gap > NEAR * self.tol:
             return 0.0
-        return QUIET_SHARE * self.tol * self.p_obj / self.n_samples
+        return float(QUIET_SHARE * self.tol * self.p_obj / self.n_samples)
 
     def scratch(self) -> kernels.Scratch:
         """Give a thread room to write to while it looks at a document."""
