@@ -239,7 +239,7 @@ class CoupledSVC(LabelSetModel):
         if isinstance(node_weight, str) and node_weight == "flat":
             taxonomy, node_weight = Taxonomy.flat(taxonomy.ids), "equal"
             nodes = np.array([taxonomy.index(self.taxonomy_.ids[v]) for v in nodes])
-        self._all_attributes = class_attributes(taxonomy, nodes, node_weight, differences=False)
+        self._all_attributes = class_attributes(taxonomy, nodes.astype(np.int32), node_weight, differences=False)
         self.attributes_: ClassAttributes = self._all_attributes
         if len(nodes) > len(self.nodes_):
             self.attributes_ = self._all_attributes.restricted(np.arange(len(self.nodes_)))[0]
@@ -301,10 +301,10 @@ class CoupledSVC(LabelSetModel):
 
     def _documents(self, X: Any) -> Any:
         """Give documents as CSR, or as a matrix where most values are not 0."""
-        n_entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+        n_entries = np.count_nonzero(X) if isinstance(X, np.ndarray) else X.nnz
         if n_entries <= DENSE_ABOVE * X.shape[0] * X.shape[1]:
             return writable_csr(X)
-        return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+        return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
 
     def _with_constant(self, X: Any) -> Any:
         """Append the constant feature to documents, where there is a bias."""

@@ -53,7 +53,7 @@ AT_ONCE = 256  # batches between two looks at the clock; dense documents that ar
 FEW = 256  # with so few attributes all classes are scored in every sweep
 INNER_SHARE = 0.25  # sweeps over pairs with weight go on until their gap is this share of the last full one …
 MAX_SWEEPS = 5  # … or so many sweeps were made
-QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the average one that is aimed at …
+QUIET_SHARE = 0.1  # a document is quiet when its gap is below this share of the average one that is aimed at …
 NEAR = 10.0  # … and the gap of all is below so many times `tol`: before, the weights still move too much
 LONG, BUSY = 32, 10_000  # words of a document, and blocks of weights that a batch reads, for threads to be worth it
 SCAN_BELOW = 1.5  # the exact gap is measured when the one that documents met is below so many times `tol`
@@ -226,7 +226,7 @@ class _State:
         """Give the gap below which a document is quiet."""
         if self.relative_gap > NEAR * self.tol:
             return 0.0
-        return QUIET_SHARE * self.tol * self.p_obj / self.n_samples
+        return float(QUIET_SHARE * self.tol * self.p_obj / self.n_samples)
 
     def scratch(self) -> kernels.Scratch:
         """Give a thread room to write to while it looks at a document."""
