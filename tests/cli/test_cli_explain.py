@@ -118,7 +118,7 @@ def test_training_documents_are_kept_if_asked_for(pinakes, place):
         ),
         (["--text", "x", "--against", "animal"], "--against must be a category that the model knows, got 'animal'"),
         (["--text", "x", "--documents", "3"], "which the model has not kept: train it with --keep-documents"),
-        (["--node", "anmal"], "'anmal' is not in the taxonomy of 6 nodes (closest: 'animal')"),
+        (["--node", "anmal"], "'anmal' is not in the taxonomy of 6 nodes (closest: 'animal'"),
         (["none.jsonl"], "none.jsonl"),
     ],
 )

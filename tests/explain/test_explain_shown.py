@@ -90,7 +90,7 @@ def test_colour_marks_words_instead_of_numbers(classifier, width):
 
 
 def test_a_difference_names_both(classifier):
-    why = explain(classifier, [ASKED], against="next")[0]
+    why = explain(classifier, [ASKED], against="A2")[0]
     assert why.against is not None
     first, second, third = str(why).splitlines()[:3]
     assert first.startswith("Cat & kitten  A1 and not Dog  A2  ")
