@@ -102,8 +102,20 @@ def test_intervals_of_ratios_are_those_of_resampled_documents(task):
             )
             for rows in drawn
         ]
-        low, high = np.quantile(values, [0.025, 0.975])
+        moved = evaluation.measures[name] - np.mean(values) if name == "macro_f1" else 0.0
+        low, high = np.quantile(values, [0.025, 0.975]) + moved
         assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.035), name
+
+
+def test_the_interval_of_macro_f1_holds_it_where_labels_are_rare():
+    """Half of the labels of one document each: those drawn have fewer labels, and a lower mean before it is moved."""
+    wide = Taxonomy.flat([f"k{i}" for i in range(120)])
+    truth = [[f"k{i}"] for i in range(120)]
+    answers = [f"k{i}" if i % 2 else f"k{(i + 2) % 120}" for i in range(120)]
+    interval = intervals({}, evaluation_of(answers, truth, taxonomy=wide).counts)["macro_f1"]
+    assert interval.low < interval.estimate < interval.high
+    assert interval.estimate == pytest.approx(0.5)
+    assert interval.high - interval.low < 0.3
 
 
 def test_nodes_and_levels_are_those_of_scikit_learn(task):
