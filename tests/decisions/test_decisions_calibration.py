@@ -196,7 +196,7 @@ def test_label_sets_are_calibrated_at_every_level():
         sure = P[:, taxonomy.index(node)]
         for low in (0.1, 0.3, 0.5, 0.7):
             some = (sure >= low) & (sure < low + 0.2)
-            assert right[some].mean() == pytest.approx(sure[some].mean(), abs=0.08)
+            assert right[some].mean() == pytest.approx(sure[some].mean(), abs=0.12)
 
 
 def test_every_class_stays_known_when_documents_are_put_aside():

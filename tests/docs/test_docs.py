@@ -129,7 +129,7 @@ def test_commands_on_own_files_print_what_is_shown(run) -> None:
     Path("cut.pinakes").write_bytes(Path("books.pinakes").read_bytes()[:5000])
     Path("model.pkl").write_bytes(b"\x80\x04" + b"." * 100)
     for line, output in pages.commands(pages.DOCS / "models.md"):
-        run(line, output.replace("6803590", "6943").replace("100000", "5000"))
+        run(line, output.replace("6803590", "7459").replace("100000", "5000"))
 
 
 @named

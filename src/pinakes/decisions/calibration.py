@@ -107,7 +107,7 @@ def fit_slope(scores: npt.NDArray[Any], true: npt.NDArray[np.int64], temperature
         return float(value), (pull * (raw > least)) @ features + held * temperature / len(true)
 
     start = np.array([1 / temperature, 0.0, 0.0])
-    found = minimize(surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": 50, "ftol": 1e-6})
+    found = minimize(surprise, start, jac=True, method="L-BFGS-B", options={"maxiter": 50, "ftol": 1e-8})
     best = found.x if np.isfinite(found.fun) and found.fun <= surprise(start)[0] else start
     b0, b1, b2 = (best / scale).tolist()
     return Calibration((b0, b1, b2), least)

@@ -17,6 +17,7 @@ import numpy as np
 from pinakes.kernels.compile import kernel
 
 SMALLEST = -25.0  # exp of less than this adds nothing that shows
+AHEAD = 1.0 + 1e-9  # the best class stays ahead of the second, whatever the rounding
 
 
 @kernel
@@ -57,7 +58,7 @@ def shares(scores, largest, slope, knots, out):
         right = np.interp(share, knots[0], knots[1])
         factor = 1.0
         if rest > 0.0:
-            right = max(right, second / (rest + second))
+            right = min(1.0, max(right, AHEAD * second / (rest + second)))
             factor = (1.0 - right) / rest
         else:
             right = 1.0
