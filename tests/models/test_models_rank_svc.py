@@ -224,7 +224,7 @@ def test_mistakes_are_named(documents):
         m.coef_  # noqa: B018
 
 
-@parametrize_with_checks([TaxonomyRankSVC(n_jobs=1), TaxonomyRankSVC(kernel="rbf", slack="pair", tol=1e-9)])
+@parametrize_with_checks([TaxonomyRankSVC(n_jobs=1), TaxonomyRankSVC(kernel="rbf", gamma=0.5, slack="pair", tol=1e-9)])
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
