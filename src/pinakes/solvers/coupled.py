@@ -54,7 +54,7 @@ FEW = 256  # with so few attributes all classes are scored in every sweep
 INNER_SHARE = 0.25  # sweeps over pairs with weight go on until their gap is this share of the last full one …
 MAX_SWEEPS = 5  # … or so many sweeps were made
 QUIET_SHARE = 0.1  # a document is quiet when its gap is below this share of the average one that is aimed at …
-NEAR = 10.0  # … and the gap of all is below so many times `tol`: before, the weights still move too much
+NEAR = 0.0  # … and the gap of all is below so many times `tol`: before, the weights still move too much
 LONG, BUSY = 32, 10_000  # words of a document, and blocks of weights that a batch reads, for threads to be worth it
 SCAN_BELOW = 1.5  # the exact gap is measured when the one that documents met is below so many times `tol`
 
