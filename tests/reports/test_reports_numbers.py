@@ -20,7 +20,7 @@ from pinakes.reports.confusions import confused_pairs, short, worst_confusions
 from pinakes.reports.counts import count, intervals, swap_test
 from pinakes.reports.evaluation import Evaluation
 from pinakes.reports.nodes import drawn_parent
-from pinakes.reports.trust import back_off, reliability, risk_coverage, wilson
+from pinakes.reports.trust import back_off, reliability, risk_by_level, risk_coverage, wilson
 from strategies import taxonomies
 
 LATTICE = Taxonomy.from_edges(
@@ -259,6 +259,20 @@ def test_long_curves_are_thinned_and_keep_their_ends():
     assert len(shown["risk"]) <= 100
     assert shown["coverage"][-1] == 1
     assert shown["risk"][-1] == pytest.approx(0.3, abs=0.03)
+
+
+def test_only_levels_that_documents_reach_have_a_curve():
+    deep = Taxonomy.from_edges(
+        [("", "a"), ("", "b"), ("a", "a1"), ("a", "a2"), ("a1", "a11"), ("b", "b1"), ("a1", "a12")]
+    )
+    classifier = fitted(deep)
+    names = {}
+    for label in ("a1", "a11"):
+        evaluation = evaluate(classifier, corpus_of([[label]] * 20), confidences=True)
+        names[label] = [curve["name"] for curve in risk_by_level(evaluation)]
+    assert names == {"a1": ["category", "level 1", "level 2"], "a11": ["category", "level 1", "level 2"]}
+    evaluation = evaluate(classifier, corpus_of([["a1"], ["b"]] * 10), confidences=True)
+    assert [curve["name"] for curve in risk_by_level(evaluation)] == ["category", "level 1"]
 
 
 def test_wilson_is_the_interval_of_the_books():

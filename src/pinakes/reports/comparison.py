@@ -15,6 +15,7 @@ from pinakes.reports.evaluation import Evaluation
 from pinakes.taxonomy import Taxonomy
 
 SHOWN = 3  # nodes named in a message
+CHANCE = 0.05  # p from which on a difference may be chance
 
 
 class Difference(NamedTuple):
@@ -30,8 +31,8 @@ class Difference(NamedTuple):
 
     @property
     def winner(self) -> str:
-        """Which model is better, "a" or "b"; empty where the interval of the difference holds 0."""
-        if self.low <= 0 <= self.high:
+        """Which model is better, "a" or "b"; empty where the difference may be chance (p is not below 0.05)."""
+        if self.p >= CHANCE:
             return ""
         return "a" if (self.difference > 0) == metrics.METRICS[self.name].greater_is_better else "b"
 

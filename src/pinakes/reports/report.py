@@ -150,7 +150,8 @@ def data_rows(evaluation: Evaluation, classifier: Classifier) -> list[list[str]]
         ["Categories that the model knows", f"{len(evaluation.classes):,}"],
         [
             "Taxonomy",
-            f"{len(taxonomy):,} nodes, {len(taxonomy.leaves):,} leaves, {len(taxonomy.roots):,} roots, "
+            f"{len(taxonomy):,} nodes, {len(taxonomy.leaves):,} leaves, "
+            f"{len(taxonomy.roots):,} root{'' if len(taxonomy.roots) == 1 else 's'}, "
             f"{'a tree' if taxonomy.is_tree else 'a lattice'} of {taxonomy.depth} levels",
         ],
     ]

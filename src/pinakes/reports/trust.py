@@ -17,6 +17,7 @@ from pinakes.reports.evaluation import Evaluation
 
 MOST_POINTS = 100  # of a curve
 MOST_LEVELS = 3  # curves beside that of categories
+REACHED = 0.9  # share of documents that belong somewhere at a level, for it to have a curve
 THRESHOLDS = np.linspace(0, 1, 101)
 TOLERANCE = 1e-9  # summed confidences may be 1 but for rounding
 Z = 1.959963984540054  # 95 % of a normal distribution
@@ -73,11 +74,15 @@ def risk_coverage(confidence: Floats, right: Bools) -> dict[str, Any]:
 
 
 def risk_by_level(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Give a risk-coverage curve for categories and for up to three levels of the taxonomy."""
-    sure = evaluation.confidences
+    """Give a risk-coverage curve for categories and for up to three levels that nearly all documents reach."""
+    sure, taxonomy = evaluation.confidences, evaluation.taxonomy
     assert sure is not None
-    sizes = np.bincount(evaluation.taxonomy.levels)[1:]
-    telling = [level for level in range(len(sizes) - 1) if sizes[level] > 1]
+    sizes = np.bincount(taxonomy.levels)[1:]
+    true = evaluation.labels[0].closed(taxonomy)
+    reached = np.zeros((true.n_documents, taxonomy.depth), dtype=bool)
+    reached[true.document, taxonomy.levels[true.label] - 1] = True
+    enough = reached.mean(axis=0) >= REACHED
+    telling = [level for level in range(len(sizes) - 1) if sizes[level] > 1 and enough[level]]
     if len(telling) > MOST_LEVELS:
         telling = [telling[k] for k in np.unique(np.linspace(0, len(telling) - 1, MOST_LEVELS).round().astype(int))]
     curves = [{"name": "category", **risk_coverage(sure.best_confidence, sure.best_right)}]
