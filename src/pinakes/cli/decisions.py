@@ -73,7 +73,7 @@ def measure_decision(classifier: Classifier, corpus: Corpus, decision: str, step
     known = {str(k) for k in classifier.model.classes_}
     values["unseen_labels"] = sum(bool(labels) and known.isdisjoint(labels) for labels in corpus.labels)
     each = metrics.METRICS["set_loss"](corpus.labels, answers, taxonomy, per_document=True)
-    one = not classifier.has_sets and all(len(few) < 2 for few in nodes)
+    one = not classifier.has_sets and not decision.startswith("sets")
     name = "delta_loss" if one else "set_loss"
     values[name] = float(np.mean(each))
     values |= {

@@ -58,7 +58,8 @@ def shares(scores, largest, slope, knots, out):
         right = np.interp(share, knots[0], knots[1])
         factor = 1.0
         if rest > 0.0:
-            right = min(1.0, max(right, AHEAD * second / (rest + second)))
+            least = second / (rest + second)
+            right = right if right >= least else min(1.0, AHEAD * least)
             factor = (1.0 - right) / rest
         else:
             right = 1.0
