@@ -33,7 +33,7 @@ def words_to_html(found: Sequence[Any], n_nodes: int) -> str:
     """Give the telling words of nodes as a table."""
     rows = []
     for node in found:
-        cells = [_node(node.node, node.name)]
+        cells = [_node(node.node, _short(node.name, 60))]
         for words, hue in ((node.speak_for, PLUS), (node.speak_against, MINUS)):
             largest = max((abs(weight) for _, weight in words), default=1.0)
             cells.append(" ".join(_word(word, weight / largest, hue, f"{weight:+.3f}") for word, weight in words))
