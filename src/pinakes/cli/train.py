@@ -107,8 +107,6 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
     check_target(out, inputs=[*docs, source])
     if options["hashing"] is not None:
         refuse_together("--hashing", ["min_df", "max_features"], "hashed words are not counted or chosen")
-    if options["keep_documents"] and options["method"] != "svm":
-        refuse_together(f"--method {options['method']}", ["keep_documents"], "it does not tell what weighs")
     docs_options = reading(options)
     started = time.perf_counter()
     with Steps("reading") as steps:
@@ -123,6 +121,8 @@ def command(docs: tuple[str, ...], out: str, **options: Any) -> None:
         corpus = check_labels(corpus, taxonomy, docs_options["on_error"])
         if options["method"] is None:
             options["method"] = FOR_ONE if options["several"] != "all" else notice_method(corpus.labels)
+        if options["method"] != FOR_ONE:
+            refuse_together(f"--method {options['method']}", ["keep_documents"], "it does not tell what weighs")
         labels = choose_labels(corpus, METHODS[options["method"]].sets, options["several"])
         if len({label for few in corpus.labels for label in few}) < 2:
             raise DocumentError(
