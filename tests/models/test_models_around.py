@@ -29,9 +29,9 @@ EXACT = {"tol": 1e-8, "max_iter": 5000}
 def test_class_weight_is_sample_weight_by_class():
     taxonomy, classes, X, y, loss, node_weight = random_problem(1, True, "tree", "normalized")
     by_class = {k: 0.5 + n for n, k in enumerate(classes[1:])}
-    ours = TaxonomySVC(taxonomy, class_weight=by_class, **EXACT).fit(X, y)
+    ours = TaxonomySVC(taxonomy, C=1.0, class_weight=by_class, **EXACT).fit(X, y)
     weight = np.array([by_class.get(k, 1.0) for k in y])
-    same = TaxonomySVC(taxonomy, **EXACT).fit(X, y, sample_weight=weight)
+    same = TaxonomySVC(taxonomy, C=1.0, **EXACT).fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(ours.coef_.toarray(), same.coef_.toarray(), atol=1e-6)
     assert ours.primal_objective_ == pytest.approx(
         optimum(taxonomy, classes, X, y, weight, loss, node_weight), rel=1e-5
@@ -42,7 +42,7 @@ def test_balanced_is_what_scikit_learn_means_by_it():
     taxonomy, classes, X, y, loss, node_weight = random_problem(2, False, "tree", "normalized")
     factor = dict(zip(classes, compute_class_weight("balanced", classes=np.array(classes), y=y), strict=True))
     C = np.array([factor[k] for k in y])
-    balanced = TaxonomySVC(taxonomy, class_weight="balanced", **EXACT).fit(X, y)
+    balanced = TaxonomySVC(taxonomy, C=1.0, class_weight="balanced", **EXACT).fit(X, y)
     assert balanced.primal_objective_ == pytest.approx(optimum(taxonomy, classes, X, y, C, loss, node_weight), rel=1e-5)
     # a document that counts twice is two documents, for the balance too
     twice = np.ones(len(y))
@@ -73,7 +73,7 @@ def test_bias_is_a_constant_feature_to_a_qp_solver(settings):
     for seed in range(4):
         taxonomy, classes, X, y, loss, node_weight = random_problem(seed, seed % 2 == 1, "tree", "normalized")
         X = X + 1.5  # not centred, so that the bias matters
-        m = TaxonomySVC(taxonomy, fit_intercept=True, intercept_scaling=2.0, **settings, tol=1e-7, max_iter=5000)
+        m = TaxonomySVC(taxonomy, C=1.0, fit_intercept=True, intercept_scaling=2.0, **settings, tol=1e-7, max_iter=5000)
         m.fit(X, y)
         K = X @ X.T
         if "kernel" in settings:
@@ -131,7 +131,7 @@ def test_kept_documents_reach_the_optimum_of_all_whatever_the_order(seed, lattic
     X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9)
     order = np.argsort(y, kind="stable")
     first = int(np.flatnonzero(y[order] != y[order[0]])[0]) + 1  # two classes
-    m = TaxonomySVC(taxonomy, node_weight=weight, loss=loss, keep_documents=True, **EXACT)
+    m = TaxonomySVC(taxonomy, C=1.0, node_weight=weight, loss=loss, keep_documents=True, **EXACT)
     m.partial_fit(X[order[:first]], y[order[:first]])
     for batch in np.array_split(order[first:], 3):
         if len(batch):
