@@ -189,7 +189,9 @@ class CoupledSVC(LabelSetModel):
         used = np.flatnonzero(weight > 0)  # a document of no weight has no say
         part = slice(None) if len(used) == len(weight) else used
         outputs = make_outputs(self._all_attributes, NO_LOSS)
-        problem = CoupledProblem(self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared)
+        problem = CoupledProblem(
+            self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared, bool(self.fit_intercept)
+        )
         self._take(solver.solve(problem), Y, used)
         self._fit_cut(X, labels, None if sample_weight is None else weight)
         return self
