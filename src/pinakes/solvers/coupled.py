@@ -212,8 +212,9 @@ class _State:
         now = self.take_mean_bias()
         self.scan()
         self.p_obj = 0.5 * self.squared_norm() + float(self.seen.loss.sum())
-        if now is not None:
-            self.set_bias(now)
+        if now is None:  # weights and alpha belong together: the sum shows gaps that a difference would not
+            return self._progress(n_iter, float(self.seen.gap.sum()))
+        self.set_bias(now)
         return self._progress(n_iter, self.p_obj - d_obj)
 
     def squared_norm(self) -> float:
