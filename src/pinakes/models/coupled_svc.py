@@ -88,6 +88,8 @@ class CoupledSVC(LabelSetModel):
     taxonomy_ : Taxonomy
     nodes_ : ndarray of int
         The node of each class.
+    columns_ : ndarray
+        The labels behind the columns of an indicator matrix; else as `classes_`.
     form_ : {"single", "lists", "indicator"}
         How labels were given, and are given back.
     cut_ : Cut
@@ -102,6 +104,8 @@ class CoupledSVC(LabelSetModel):
         The bias of each class; 0 without `fit_intercept`. F(x, r) = <coef_[r], x> + intercept_[r].
     dual_coef_ : sparse array (n_samples, n_targets)
         y_ir alpha_ir; the first columns are those of `classes_`, others, where `targets` is "nodes", of nodes above.
+        The weights are those of these, but for the bias, which is the mean over the last round where documents are
+        many.
     primal_objective_, dual_objective_, gap_ : float
         Objectives at the end, and their difference relative to the primal one.
     n_iter_ : int
