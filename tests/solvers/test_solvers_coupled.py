@@ -227,8 +227,10 @@ def test_the_gap_of_a_pair_is_what_primal_and_dual_differ_by(squared):
 
 
 @pytest.mark.kernel
-def test_few_documents_one_thread_and_several():
-    """Small enough to run with the JIT off."""
-    for k, n_jobs in [(0, 1), (25, 1), (99, 1), (1, 2)]:
-        m = fit(k, tol=0.02, n_jobs=n_jobs)
-        assert m.gap_ <= 0.02
+def test_few_documents_and_steps(monkeypatch):
+    """Small enough to run with the JIT off: all pairs, and pairs with weight alone."""
+    monkeypatch.setattr(coupled_svc, "TINY", 0)
+    for k, few in [(0, 256), (25, 256), (1, 0)]:
+        monkeypatch.setattr(coupled, "FEW", few)
+        m = fit(k, tol=0.2, n_jobs=1)
+        assert m.gap_ <= 0.2

@@ -23,7 +23,7 @@ from pinakes.kernels.threads import wait_for_all
 
 MOST_PASSES = 8  # over the pairs of one document
 ENOUGH = 0.1  # a document's QP is solved to this share of the largest step that it made first: others will move anyway
-MOST_PATIENT = 1  # a quiet document is passed over in one sweep: in more, and too many would move too late
+MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 SPARE = 1.5  # room that a growing set of pairs takes, times what it needs
 
 

@@ -90,6 +90,8 @@ class CoupledSVC(LabelSetModel):
     taxonomy_ : Taxonomy
     nodes_ : ndarray of int
         The node of each class.
+    columns_ : ndarray
+        The labels behind the columns of an indicator matrix; else as `classes_`.
     form_ : {"single", "lists", "indicator"}
         How labels were given, and are given back.
     cut_ : Cut
@@ -104,6 +106,8 @@ class CoupledSVC(LabelSetModel):
         The bias of each class; 0 without `fit_intercept`. F(x, r) = <coef_[r], x> + intercept_[r].
     dual_coef_ : sparse array (n_samples, n_targets)
         y_ir alpha_ir; the first columns are those of `classes_`, others, where `targets` is "nodes", of nodes above.
+        The weights are those of these, but for the bias, which is the mean over the last round where documents are
+        many.
     primal_objective_, dual_objective_, gap_ : float
         Objectives at the end, and their difference relative to the primal one.
     n_iter_ : int
@@ -191,7 +195,9 @@ class CoupledSVC(LabelSetModel):
         used = np.flatnonzero(weight > 0)  # a document of no weight has no say
         part = slice(None) if len(used) == len(weight) else used
         outputs = make_outputs(self._all_attributes, NO_LOSS)
-        problem = CoupledProblem(self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared)
+        problem = CoupledProblem(
+            self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared, bool(self.fit_intercept)
+        )
         self._take(solver.solve(problem), Y, used)
         self._fit_cut(X, labels, None if sample_weight is None else weight)
         return self
