@@ -78,7 +78,7 @@ def test_objectives_are_what_weights_and_pairs_say(documents, slack):
         F = delta[own] * (1 - scores[i, own][:, None] + scores[i])
         F = np.delete(F, own, axis=1).clip(0)
         xi += F.sum() if slack == "pair" else F.max()
-    assert m.primal_objective_ == pytest.approx(0.5 * (w**2).sum() + 0.7 * xi, rel=1e-8)
+    assert m.primal_objective_ == pytest.approx(0.5 * (w**2).sum() + 0.7 * xi, rel=1e-6)
     assert m.dual_objective_ == pytest.approx(m.pairs_.alpha.sum() - 0.5 * (w**2).sum(), rel=1e-8)
     net = np.zeros((240, len(classes)))
     np.add.at(net, (m.pairs_.document, m.pairs_.label), m.pairs_.alpha)
@@ -87,16 +87,23 @@ def test_objectives_are_what_weights_and_pairs_say(documents, slack):
     assert m.stopped_ == "converged"
 
 
-def test_threads_do_not_change_the_answer_and_tol_decides_precision(documents):
+def test_threads_do_not_change_the_answer(documents):
     taxonomy, X, sets = documents
     X, sets = sparse.csr_array(sparse.vstack([X] * 9)), sets * 9  # enough for batches
-    one = TaxonomyRankSVC(taxonomy, cut=1, n_jobs=1).fit(X, sets)
-    two = TaxonomyRankSVC(taxonomy, cut=1, n_jobs=2).fit(X, sets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one, two = (TaxonomyRankSVC(taxonomy, cut=1, max_iter=4, n_jobs=n).fit(X, sets) for n in (1, 2))
     assert (one.weights_ != two.weights_).nnz == 0
-    assert one.weights_.dtype == np.float32
+    assert one.weights_.nnz > 0
+
+
+def test_tol_decides_precision(documents):
+    taxonomy, X, sets = documents
+    quick = TaxonomyRankSVC(taxonomy, cut=1, n_jobs=1).fit(X, sets)
     close = TaxonomyRankSVC(taxonomy, cut=1, tol=1e-5, n_jobs=1).fit(X, sets)
+    assert quick.weights_.dtype == np.float32
     assert close.weights_.dtype == np.float64
-    assert close.primal_objective_ <= one.primal_objective_ <= 1.011 * close.primal_objective_
+    assert close.primal_objective_ <= quick.primal_objective_ <= 1.011 * close.primal_objective_
 
 
 def test_dual_never_falls(documents):
@@ -217,7 +224,7 @@ def test_mistakes_are_named(documents):
         m.coef_  # noqa: B018
 
 
-@parametrize_with_checks([TaxonomyRankSVC(n_jobs=1), TaxonomyRankSVC(kernel="rbf", slack="pair", tol=1e-9)])
+@parametrize_with_checks([TaxonomyRankSVC(n_jobs=1), TaxonomyRankSVC(kernel="rbf", gamma=0.5, slack="pair", tol=1e-9)])
 def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

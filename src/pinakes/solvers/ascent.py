@@ -57,7 +57,8 @@ logger = logging.getLogger(__name__)
 Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
 Stop = Literal["converged", "max_iter", "max_seconds", "interrupted"]
 
-N_NEW = 8  # classes, or pairs, that one scan may add to a document's active set …
+N_NEW = 8  # classes that one scan may add to a document's active set …
+N_PAIRS = 16  # … or pairs, where documents have several labels …
 N_EACH = 64  # … and where each pair has a slack: all that violate their margins will carry weight
 N_ROUGH = 3  # the first rounds go through the documents in parts …
 N_PARTS = 64  # … so many of them, growing from …
@@ -188,7 +189,7 @@ def _most_new(problem: Problem) -> int:
         return min(N_NEW, n_classes - 1)
     n_labels = np.diff(problem.y.indptr)
     n_pairs = int((n_labels * (n_classes - n_labels)).max(initial=1))
-    return max(1, min(N_EACH if problem.y.each else N_NEW, n_pairs))
+    return max(1, min(N_EACH if problem.y.each else N_PAIRS, n_pairs))
 
 
 def _batch_size(X: sparse.csr_array | npt.NDArray[Any], x_norm2: npt.NDArray[np.float64]) -> int:
@@ -292,7 +293,7 @@ class _State:
                 self.scan(self.by_class(part))
                 kernels.insert_active(
                     part, self.active_indptr, self.active_count, self.active, self.beta,
-                    self.new_count, self.new_classes, N_FIRST,
+                    self.new_count, self.new_classes, 2 * N_FIRST if self.paired else N_FIRST,
                 )  # fmt: skip
                 self.new_count[part] = 0
             self.now += 1
