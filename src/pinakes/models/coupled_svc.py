@@ -189,7 +189,9 @@ class CoupledSVC(LabelSetModel):
         used = np.flatnonzero(weight > 0)  # a document of no weight has no say
         part = slice(None) if len(used) == len(weight) else used
         outputs = make_outputs(self._all_attributes, NO_LOSS)
-        problem = CoupledProblem(self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared)
+        problem = CoupledProblem(
+            self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared, bool(self.fit_intercept)
+        )
         self._take(solver.solve(problem), Y, used)
         self._fit_cut(X, labels, None if sample_weight is None else weight)
         return self
@@ -239,7 +241,7 @@ class CoupledSVC(LabelSetModel):
         if isinstance(node_weight, str) and node_weight == "flat":
             taxonomy, node_weight = Taxonomy.flat(taxonomy.ids), "equal"
             nodes = np.array([taxonomy.index(self.taxonomy_.ids[v]) for v in nodes])
-        self._all_attributes = class_attributes(taxonomy, nodes, node_weight, differences=False)
+        self._all_attributes = class_attributes(taxonomy, nodes.astype(np.int32), node_weight, differences=False)
         self.attributes_: ClassAttributes = self._all_attributes
         if len(nodes) > len(self.nodes_):
             self.attributes_ = self._all_attributes.restricted(np.arange(len(self.nodes_)))[0]
@@ -301,10 +303,10 @@ class CoupledSVC(LabelSetModel):
 
     def _documents(self, X: Any) -> Any:
         """Give documents as CSR, or as a matrix where most values are not 0."""
-        n_entries = X.nnz if sparse.issparse(X) else np.count_nonzero(X)
+        n_entries = np.count_nonzero(X) if isinstance(X, np.ndarray) else X.nnz
         if n_entries <= DENSE_ABOVE * X.shape[0] * X.shape[1]:
             return writable_csr(X)
-        return np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X)
+        return np.ascontiguousarray(X if isinstance(X, np.ndarray) else X.toarray())
 
     def _with_constant(self, X: Any) -> Any:
         """Append the constant feature to documents, where there is a bias."""

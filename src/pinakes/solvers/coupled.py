@@ -21,6 +21,10 @@ Documents that have stayed quiet are due more and more rarely. The duality gap i
     P - D = sum_ir [ C_i xi_ir - alpha_ir (1 - y_ir F_ir) ]                                       (hinge)
     P - D = sum_ir [ C_i (xi_ir - alpha_ir / 2 C_i)^2 + alpha_ir (xi_ir - 1 + y_ir F_ir) ]        (squared hinge)
 
+With a bias the primal objective is unsteady: the last few documents of a sweep shift the bias of a class a little, and
+all others feel it. So the objective is measured with the mean of the bias over the sweep, which is what is kept at the
+end; the dual objective is that of alpha.
+
 Documents are dealt out to batches, once. Threads share the scoring of a batch and the change of the weights, where
 these take long; in between one of them takes the steps, in order, and sets the scores right by the products of the
 documents of the batch. So the steps are those of plain coordinate ascent, however many the threads.
@@ -49,7 +53,9 @@ from pinakes.solvers.ascent import DOUBLE_BELOW, Clock, Progress, SolverResult, 
 logger = logging.getLogger(__name__)
 
 BATCH = 16  # documents whose scores are read at once
-AT_ONCE = 256  # batches between two looks at the clock; dense documents that are scored by one matrix product
+AT_ONCE = 256  # documents that are scanned at once
+N_LOOKS = 64  # looks at the clock, and at the bias, in a sweep …
+LEAST = 4  # … between so many batches or more
 FEW = 256  # with so few attributes all classes are scored in every sweep
 INNER_SHARE = 0.25  # sweeps over pairs with weight go on until their gap is this share of the last full one …
 MAX_SWEEPS = 5  # … or so many sweeps were made
@@ -68,6 +74,7 @@ class CoupledProblem:
     C: npt.NDArray[np.float64]
     outputs: Outputs
     squared: bool
+    constant: bool = False  # whether the last feature is one, for a bias
 
 
 class CoupledSolver:
@@ -123,8 +130,8 @@ class CoupledSolver:
             except KeyboardInterrupt:
                 stopped = "interrupted"
             if stopped in ("max_seconds", "interrupted"):
-                state.scan()
-                history.append(state.progress(len(history) + 1))
+                history.append(state.exact_progress(len(history) + 1))
+            state.take_mean_bias()
         rows = growing.compact(state.rows) if isinstance(state.rows, growing.Rows) else state.rows
         return SolverResult(rows, state.dual(), tuple(history), stopped)
 
@@ -137,8 +144,7 @@ class CoupledSolver:
                 if state.sweep(look=False) <= goal:
                     break
         if progress.gap <= SCAN_BELOW * self.tol or n_iter == self.max_iter:  # 3.
-            state.scan()
-            progress = state.progress(n_iter)
+            progress = state.exact_progress(n_iter)
         return progress
 
 
@@ -189,18 +195,69 @@ class _State:
         self.seen = kernels.Seen(np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64))
         self.p_obj, self.relative_gap = 0.0, 1.0
         self.now = 0
-        self.exact = False  # whether losses and gaps are those of the weights as they are
+        self.exact = False  # whether losses are those of the weights as they are
+        self.biases: list[npt.NDArray[np.float64]] = []  # of all attributes, at some moments of the last sweep
 
     def progress(self, n_iter: int) -> Progress:
-        """Sum up losses and gaps as they were last seen."""
+        """Sum up losses and gaps as the documents met them."""
+        self.p_obj = 0.5 * self.squared_norm() + float(self.seen.loss.sum())
+        return self._progress(n_iter, float(self.seen.gap.sum()))
+
+    def exact_progress(self, n_iter: int) -> Progress:
+        """Measure both objectives, the primal one with the mean bias of the last sweep."""
+        alpha, C = self.dual(), self.problem.C
+        d_obj = float(alpha.sum()) - 0.5 * self.squared_norm()
+        if self.problem.squared:
+            d_obj -= float(np.asarray(alpha.multiply(alpha).sum(axis=1)).ravel() @ (0.25 / C))
+        now = self.take_mean_bias()
+        self.scan()
+        self.p_obj = 0.5 * self.squared_norm() + float(self.seen.loss.sum())
+        if now is None:  # weights and alpha belong together: the sum shows gaps that a difference would not
+            return self._progress(n_iter, float(self.seen.gap.sum()))
+        self.set_bias(now)
+        return self._progress(n_iter, self.p_obj - d_obj)
+
+    def squared_norm(self) -> float:
+        """Give |w|^2."""
         if isinstance(self.rows, growing.Rows):
-            norm2 = growing.squared_norm(self.rows, self.outputs.v2)
-        else:
-            carried = np.flatnonzero(self.outputs.v2)
-            squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
-            norm2 = float((squares[carried] / self.outputs.v2[carried]).sum())
-        self.p_obj = 0.5 * norm2 + float(self.seen.loss.sum())
-        gap = max(float(self.seen.gap.sum()), 0.0)
+            return float(growing.squared_norm(self.rows, self.outputs.v2))
+        carried = np.flatnonzero(self.outputs.v2)
+        squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
+        return float((squares[carried] / self.outputs.v2[carried]).sum())
+
+    def bias(self) -> npt.NDArray[np.float64]:
+        """Give the weights of the last feature."""
+        if not isinstance(self.rows, growing.Rows):
+            return self.rows[:, -1].astype(np.float64)
+        out = np.zeros(self.n_padded)
+        out[self._bias_places()[0]] = self.rows.data[self._bias_places()[1]]
+        return out
+
+    def set_bias(self, values: npt.NDArray[np.float64]) -> None:
+        """Set the weights of the last feature."""
+        if not isinstance(self.rows, growing.Rows):
+            self.rows[:, -1] = values
+            return
+        attributes, places = self._bias_places()
+        self.rows.data[places] = values[attributes]
+
+    def _bias_places(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Give the attributes for which the last feature has a place, and where in the pool that is."""
+        assert isinstance(self.rows, growing.Rows)
+        start, length, size = int(self.rows.start[-1]), int(self.rows.length[-1]), growing.BLOCK
+        tags = self.rows.tag[start : start + length].astype(np.int64)
+        return (tags[:, None] * size + np.arange(size)).ravel(), np.arange(start * size, (start + length) * size)
+
+    def take_mean_bias(self) -> npt.NDArray[np.float64] | None:
+        """Put the mean bias of the last sweep in the place of the one there is, and give that; None without a bias."""
+        if not self.problem.constant or len(self.biases) < N_LOOKS // 2:
+            return None
+        now = self.bias()
+        self.set_bias(np.mean(self.biases, axis=0))
+        return now
+
+    def _progress(self, n_iter: int, gap: float) -> Progress:
+        gap = max(gap, 0.0)
         self.relative_gap = gap / self.p_obj if self.p_obj > 0 else 0.0
         return Progress(n_iter, self.p_obj, self.p_obj - gap, self.relative_gap, self.clock.seconds())
 
@@ -226,7 +283,7 @@ class _State:
         """Give the gap below which a document is quiet."""
         if self.relative_gap > NEAR * self.tol:
             return 0.0
-        return QUIET_SHARE * self.tol * self.p_obj / self.n_samples
+        return float(QUIET_SHARE * self.tol * self.p_obj / self.n_samples)
 
     def scratch(self) -> kernels.Scratch:
         """Give a thread room to write to while it looks at a document."""
@@ -260,9 +317,11 @@ class _State:
         )
         if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_threads:
             self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
-        for begin in range(0, len(order), AT_ONCE):
+        size = max(LEAST, -(-len(order) // N_LOOKS))
+        self.biases = []
+        for begin in range(0, len(order), size):
             self.clock.check()
-            some = order[begin : begin + AT_ONCE]
+            some = order[begin : begin + size]
             at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
 
             def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
@@ -278,6 +337,8 @@ class _State:
                     self.rows = growing.with_room(self.rows, 16 * n_blocks, 16, n_threads)
                 else:
                     self.pairs = _with_room(self.pairs, BATCH * self.n_classes)
+            if self.problem.constant:
+                self.biases.append(self.bias())
         return float(self.seen.gap.sum())
 
     def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
