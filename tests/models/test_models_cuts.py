@@ -132,6 +132,16 @@ def test_cutoffs_against_every_cutoff(task, parts):
             assert f1(own[k], [k]) == pytest.approx(max(f1(t, [k]) for t in np.unique(scores[:, k])))
 
 
+def test_a_class_that_cannot_be_told_from_others_does_not_get_a_low_cutoff():
+    scores = np.zeros((60, 2))
+    scores[:, 0] = scores[:, 1] = np.arange(60.0)
+    Y = np.zeros((60, 2), dtype=bool)
+    Y[0, 0] = Y[40:, 1] = True  # the only document of the first class scores worst
+    for_all, own = best_f1_cutoffs(lambda: iter([(scores, sparse.csr_array(Y))]), 2)
+    assert for_all == 39.5
+    assert own.tolist() == [39.5, 39.5]
+
+
 def test_a_cutoff_lies_half_way_down_to_the_next_score():
     scores, Y = np.array([[3.0], [2.0], [0.0]]), np.array([[True], [True], [False]])
     assert best_f1_cutoffs(lambda: iter([(scores, sparse.csr_array(Y))]), 1)[0] == 1.0

@@ -125,7 +125,7 @@ def test_progress_is_told_and_time_is_kept():
         ({"max_iter": 0}, "`max_iter` of MinOverPerceptron must be a whole number >= 1, got 0"),
         ({"max_seconds": 0}, "`max_seconds` of MinOverPerceptron must be a number > 0, got 0"),
         ({"node_weight": "heavy"}, "`node_weight` must be one of .*, got 'heavy'"),
-        ({"loss": "path"}, "`loss` must be .*'path'"),
+        ({"loss": "path"}, "loss must be .*, got 'path'"),
         ({"cut": "none"}, "`cut` of MinOverPerceptron must be one of .*, got 'none'"),
     ],
 )

@@ -68,10 +68,10 @@ def count_above(scores, true, indptr, counts, below):
 
 
 @kernel
-def best_f1(true, indptr, counts, below, cutoffs):
+def best_f1(true, indptr, counts, below, cutoffs, reached):
     """Write the cut-off with the largest F1 for each column that has a true score; others keep what they have.
 
-    F1 of a cut-off = 2 hits / (answers + true ones); of equals, the highest cut-off.
+    F1 of a cut-off = 2 hits / (answers + true ones); of equals, the highest cut-off. `reached` takes the F1.
     """
     for k in range(len(cutoffs)):
         first, last = indptr[k], indptr[k + 1]
@@ -84,6 +84,7 @@ def best_f1(true, indptr, counts, below, cutoffs):
             f1 = 2.0 * (last - m) / (answers + n_true)
             if f1 > best:
                 best = f1
+                reached[k] = f1
                 down = below[m + k]
                 cutoffs[k] = true[m]
                 if down > -np.inf and down + (true[m] - down) / 2 > down:

@@ -39,6 +39,7 @@ class Books(NamedTuple):
     rival: np.ndarray  # int32 (n_samples, n_rivals): -1 where there are no more
     against: np.ndarray  # float64 (n_samples, n_rivals): their scores
     rest: np.ndarray  # float64 (n_samples, n_parts)
+    highest: np.ndarray  # float64 (n_samples,): the largest of `rest`
     part: np.ndarray  # int32 (n_classes,): which part of the classes each is in
     key: np.ndarray  # float64 (n_samples,): -inf before the first look, inf where there is no pair
     least: np.ndarray  # float64 (n_groups,): the smallest key of each group
@@ -75,14 +76,12 @@ class Record(NamedTuple):
 
 
 @inner
-def _best_known(books, j):
-    """Give the score of the best rival of document j, and the bound on those of all other classes."""
-    best, rest = -np.inf, -np.inf
+def _best_rival(books, j):
+    """Give the score of the best rival of document j."""
+    best = -np.inf
     for k in range(books.rival.shape[1]):
         best = max(best, books.against[j, k])
-    for m in range(books.rest.shape[1]):
-        rest = max(rest, books.rest[j, m])
-    return best, rest
+    return best
 
 
 @inner
@@ -91,8 +90,15 @@ def _set_key(books, j):
     worst = np.inf
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
         worst = min(worst, books.own[p])
-    best, rest = _best_known(books, j)
-    books.key[j] = worst - max(best, rest)
+    books.key[j] = worst - max(_best_rival(books, j), books.highest[j])
+
+
+@inner
+def _set_highest(books, j):
+    highest = -np.inf
+    for m in range(books.rest.shape[1]):
+        highest = max(highest, books.rest[j, m])
+    books.highest[j] = highest
 
 
 @inner
@@ -135,6 +141,7 @@ def look(X, j, rows, outputs, books, scratch):
         scratch.is_known[books.rival[j, r]] = False
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
         scratch.is_known[books.Y_indices[p]] = False
+    _set_highest(books, j)
     _set_key(books, j)
     _set_least(books, j // GROUP)
     books.totals[N_LOOKS] += 1
@@ -152,10 +159,7 @@ def _find_worst(X, rows, outputs, books, scratch):
         for j in range(group * GROUP, min((group + 1) * GROUP, len(books.key))):
             if books.key[j] < books.key[i]:
                 i = j
-        if books.key[i] == np.inf:
-            return i
-        best, rest = _best_known(books, i)
-        if best >= rest:
+        if books.key[i] == np.inf or _best_rival(books, i) >= books.highest[i]:
             return i
         look(X, i, rows, outputs, books, scratch)
 
@@ -234,13 +238,19 @@ def _raise_rest(books, j, product, n_moved, scratch):
         c = books.rival[j, r]
         if c >= 0:
             scratch.known[books.part[c]] |= scratch.top[books.part[c]] == c
+    before, highest, fell = books.highest[j], books.highest[j], False
     for n in range(n_moved):
         m = scratch.moved[n]
         if books.rest[j, m] > -np.inf:
             gain = scratch.gains[m, 2]
             if product > 0:
                 gain = scratch.gains[m, 1] if scratch.known[m] else scratch.gains[m, 0]
+            fell |= books.rest[j, m] == before
             books.rest[j, m] += product * gain
+            highest = max(highest, books.rest[j, m])
+    books.highest[j] = highest
+    if fell and highest == before:
+        _set_highest(books, j)
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
         scratch.known[books.part[books.Y_indices[p]]] = False
     for r in range(books.rival.shape[1]):
@@ -267,6 +277,12 @@ def _update_books(X, i, XT, outputs, books, scratch):
             scratch.product[j] += x * word_data[q]
             if not scratch.seen[j]:
                 scratch.seen[j] = True
+                scratch.touched[n_touched] = j
+                n_touched += 1
+    if 32 * n_touched > len(scratch.seen):  # many: go through them as they lie in memory
+        n_touched = 0
+        for j in range(len(scratch.seen)):
+            if scratch.seen[j]:
                 scratch.touched[n_touched] = j
                 n_touched += 1
     g = scratch.scores

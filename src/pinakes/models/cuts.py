@@ -36,6 +36,7 @@ Blocks = Callable[[], Iterator[tuple[Floats, sparse.csr_array]]]  # scores of so
 
 TUNED = ("learned", "micro-f1", "macro-f1")
 RIDGES = 10.0 ** np.arange(-6, 4)  # strengths that are tried, as shares of the mean square of all scores
+POOR = 0.1  # F1 of a class on held-out documents below which its own cut-off is not trusted
 WIDTH = 1.0  # of an interval without an end where no document has one with both
 
 
@@ -175,7 +176,9 @@ def best_f1_cutoffs(blocks: Blocks, n_classes: int) -> tuple[float, Floats]:
 
     `blocks` gives the scores of held-out documents, some at a time; it is called twice. A cut-off is worth a look only
     right at the score of a label: so these are kept, and the scores of all other pairs only counted. It is then moved
-    down to half-way to the next score below. A class that no document has gets the cut-off for all.
+    down to half-way to the next score below. A class that no document has gets the cut-off for all; so does one that
+    cannot be told from others, with an F1 below `POOR` at best, unless its own is higher: its cut-off would let in
+    many for the sake of one (Yang, A study of thresholding strategies, 2001).
     """
     codes, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
     for some, members in blocks():
@@ -193,10 +196,10 @@ def best_f1_cutoffs(blocks: Blocks, n_classes: int) -> tuple[float, Floats]:
         kernels.count_above(some, true, indptr, *tally)
         kernels.count_above(some.reshape(-1, 1), pooled, ends, *pool)
     for_all = np.array([np.inf])
-    kernels.best_f1(pooled, ends, *pool, for_all)
-    cutoffs = np.full(n_classes, for_all[0])
-    kernels.best_f1(true, indptr, *tally, cutoffs)
-    return float(for_all[0]), cutoffs
+    kernels.best_f1(pooled, ends, *pool, for_all, np.zeros(1))
+    cutoffs, reached = np.full(n_classes, for_all[0]), np.zeros(n_classes)
+    kernels.best_f1(true, indptr, *tally, cutoffs, reached)
+    return float(for_all[0]), np.where(reached < POOR, np.maximum(cutoffs, for_all[0]), cutoffs)
 
 
 def _new_tally(n_true: int, n_groups: int) -> tuple[npt.NDArray[np.int64], Floats]:

@@ -22,7 +22,7 @@ from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import class_attributes
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
-STEPS = 20  # for each document, if not said otherwise
+STEPS = 5  # for each document, if not said otherwise
 
 
 class MinOverPerceptron(LabelSetModel):
@@ -51,7 +51,7 @@ class MinOverPerceptron(LabelSetModel):
         that no other has. With 0, the perceptron of the paper, documents that contradict each other are corrected in
         turn for ever.
     max_iter : int or None, default=None
-        Most steps; None: 20 for each document.
+        Most steps; None: 5 for each document.
     cut : {"learned", "micro-f1", "macro-f1"}, int or float, default="learned"
         Where the answer ends, for label sets: at a threshold that is learnt as a function of the scores, at the score
         (or one score a class) with the largest F1 on held-out documents, after so many labels (an int), or at that

@@ -205,6 +205,7 @@ def _make_books(Y: sparse.csr_array, outputs: Outputs, n_rivals: int) -> kernels
         rival=np.full((n_samples, n_rivals), -1, dtype=np.int32),
         against=np.full((n_samples, n_rivals), -np.inf),
         rest=np.full((n_samples, n_parts), np.inf),
+        highest=np.full(n_samples, np.inf),
         part=part,
         key=key,
         least=np.minimum.reduceat(key, starts),
