@@ -48,6 +48,11 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.race", description=__doc__)
     parser.add_argument("--data", type=Path, default=os.environ.get("PINAKES_DATA"), help="folder of the sets")
     parser.add_argument("--several", action="store_true", help="several labels a document: the race on label sets")
+    parser.add_argument(
+        "--drop-implied",
+        action="store_true",
+        help="with --several: ancestors of a document's other labels are no labels",
+    )
     shown = [(",".join(kind.sets), ",".join(default_systems(kind))) for kind in (ONE, SEVERAL)]
     defaults = [f"default {one}; with --several {sets}" for one, sets in zip(*shown, strict=True)]
     parser.add_argument("--sets", type=names, help=defaults[0])

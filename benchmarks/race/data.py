@@ -5,7 +5,8 @@ A set is a folder with ``taxonomy.tsv``, ``train.jsonl.xz`` and ``test.jsonl.xz`
 Training documents without features or labels are dropped. Test documents and their labels all stay.
 
 One answer a document: a training document with several labels is trained on its first. Label sets: all labels count;
-only where all documents carry all ancestors of their labels (rcv1) are these left out, in training and in the truth.
+only where all documents carry all ancestors of their labels (rcv1), or on request, are these left out, in training and
+in the truth.
 
 The work folder of a set holds what runners read (``X_train.npz``, ``y_train.npy`` or ``Y_train.npz``, ``X_test.npz``,
 ``classes.json``, ``taxonomy.tsv``, and of label sets ``held_out.npy``) and what only the measures read
@@ -33,9 +34,12 @@ HELD_OUT = 0.2  # of the training documents of label sets, for the rule from sco
 PARTS = ("taxonomy.", "train.", "test.", "X.", "Y.", "rcv1.")
 
 
-def prepare(folder: Path, work: Path, several: bool = False) -> dict[str, Any]:
-    """Write the work folder of a set, unless it is there already; give its description."""
-    mark = _fingerprint(folder, several) if folder.is_dir() else ""
+def prepare(folder: Path, work: Path, several: bool = False, drop: bool = False) -> dict[str, Any]:
+    """Write the work folder of a set, unless it is there already; give its description.
+
+    With `drop`, labels that are ancestors of another one of the same document are left out on every set.
+    """
+    mark = _fingerprint(folder, several, drop) if folder.is_dir() else ""
     described = work / "set.json"
     if described.exists() and (known := json.loads(described.read_text()))["fingerprint"] == mark:
         return known
@@ -46,7 +50,7 @@ def prepare(folder: Path, work: Path, several: bool = False) -> dict[str, Any]:
     truth = [list(labels) for labels in test.labels]
     work.mkdir(parents=True, exist_ok=True)
     if several:
-        whole = all(len(close(taxonomy, labels)) == len(labels) for labels in train.labels)
+        whole = drop or all(len(close(taxonomy, labels)) == len(labels) for labels in train.labels)
         lists = [drop_implied(taxonomy, train.labels[i]) if whole else list(train.labels[i]) for i in kept]
         truth = [drop_implied(taxonomy, labels) for labels in truth] if whole else truth
         classes = np.unique([label for labels in lists for label in labels])
@@ -123,8 +127,8 @@ def _way(taxonomy: Taxonomy, label: str) -> list[str]:
     return [taxonomy.ids[v] for v in reversed(way)]
 
 
-def _fingerprint(folder: Path, several: bool) -> str:
-    facts = (FEATURES, sklearn.__version__, *(["sets", HELD_OUT] if several else []))
+def _fingerprint(folder: Path, several: bool, drop: bool) -> str:
+    facts = (FEATURES, sklearn.__version__, *(["sets", HELD_OUT] if several else []), *(["drop"] if drop else []))
     total = hashlib.sha256(repr(facts).encode())
     for path in sorted(folder.iterdir()):
         if path.name.startswith(PARTS):

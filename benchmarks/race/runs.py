@@ -33,8 +33,9 @@ class Runs:
 
     def __init__(self, args: argparse.Namespace, name: str, kind: Kind) -> None:
         self.args, self.name, self.kind = args, name, kind
-        self.work = args.work.resolve() / ("sets" if kind is SEVERAL else "") / name
-        self.set = data.prepare(args.data / name, self.work, several=kind is SEVERAL)
+        folder = "" if kind is not SEVERAL else "sets-dropped" if args.drop_implied else "sets"
+        self.work = args.work.resolve() / folder / name
+        self.set = data.prepare(args.data / name, self.work, kind is SEVERAL, kind is SEVERAL and args.drop_implied)
         self.truth = data.read_truth(self.work)
         self.failed: dict[str, str] = {}  # what went wrong, and may go better next time
 

@@ -119,7 +119,7 @@ def markdown(report: dict[str, Any]) -> str:
             *_head(_heads(kind)),
             *(_row(row, kind) for row in systems.values() if not row["cut"]),
             *_standing(systems, kind),
-            *_frontier(systems),
+            *(_frontier(systems) if kind.frontier else []),
             *_remarks(systems, rates),
         ]
     versions = {name: version for row in rows for name, version in row.get("versions", {}).items()}

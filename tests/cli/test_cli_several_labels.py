@@ -112,7 +112,7 @@ def test_several_parents_are_no_trouble(pinakes, corpus):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "svm"], "sets.jsonl:5: this method takes one label a document, got several in"),
+        (["--method", "svm"], "sets.jsonl:5: this method takes one label a document, got several in 33 of 120"),
         (["--labels", "error"], "this method takes one label a document, got several in"),
         (["--scoring", "accuracy"], "--scoring does not go with --method coupled: that method has no such setting"),
         (["--C", "auto"], "--C auto is for --method svm; give a value"),

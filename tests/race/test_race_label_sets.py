@@ -14,7 +14,7 @@ from sklearn.metrics import label_ranking_average_precision_score, label_ranking
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # the benchmarks are not installed
 
 from benchmarks.race import __main__ as command
-from benchmarks.race import bandwidth, data, envs
+from benchmarks.race import bandwidth, data, envs, plot, table
 from benchmarks.race.kinds import SEVERAL
 from benchmarks.race.measures_sets import best_cut, keep_best, measure_sets, take_above
 from benchmarks.race.runners.common import Task, score_all
@@ -129,7 +129,19 @@ def test_a_small_race_on_label_sets(corpus, tmp_path, monkeypatch):
         assert row["one_accuracy"] == 1.0
         assert row["ranking_loss"] == 0.0
         assert row["hierarchical_f1"] > 0.9
-    assert runner.notes(X_test)["stopped"] == "converged"
+    notes = runner.notes(X_test)
+    assert notes["stopped"] == "converged"
+    facts = {"seconds": {"train": 1.0, "predict": 1.0, "train_cpu": 1.0, "prepare": 0.0, "warm_up": 0.0}}
+    facts |= {"memory": {"peak": 2e9, "loaded": 1e9}, "measures": ours, "versions": {}, "options": {}, "date": ""}
+    row = table.summarise([facts | {"notes": notes, "other_work": 0.0}])
+    assert row["hierarchical_f1"] == ours["hierarchical_f1"]
+    whole = json.loads((out / "race-sets.json").read_text())
+    who = {"label": "Pinakes, TaxonomyRankSVC", "ours": True, "threads": "all", "cut": None}
+    whole["sets"]["small"]["systems"]["rank"] = who | row
+    text = table.markdown(whole)
+    assert "| Pinakes, TaxonomyRankSVC | 1.00 |" in text
+    assert "Best of the peers, and best of ours:" in text
+    assert len(plot.draw(whole, out)) == 2
 
 
 def test_ours_of_one_race_are_not_in_the_other():

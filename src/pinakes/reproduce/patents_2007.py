@@ -145,11 +145,11 @@ def fit_svm(taxonomy: Taxonomy, split: Split, system: str, C: float, tol: float)
     return _fit(TaxonomyRankSVC(taxonomy, C=C, tol=tol, cut=1, n_jobs=1, **SYSTEMS[system]), split)
 
 
-def fit_minover(taxonomy: Taxonomy, split: Split, system: str, max_iter: int) -> Any:
-    """Fit one of the perceptrons: v_z = 1 for the hierarchical one."""
+def fit_minover(taxonomy: Taxonomy, split: Split, system: str, softness: float, max_iter: int) -> Any:
+    """Fit one of the perceptrons: v_z = 1 for the hierarchical one. Softness 0 is the paper's."""
     node_weight = "flat" if system == "flat" else "equal"
     settings = {"node_weight": node_weight, "loss": SYSTEMS[system]["loss"], "max_iter": max_iter}
-    return _fit(MinOverPerceptron(taxonomy, cut=1, **settings), split)
+    return _fit(MinOverPerceptron(taxonomy, softness=softness, cut=1, **settings), split)
 
 
 def _fit(model: Any, split: Split) -> Any:
