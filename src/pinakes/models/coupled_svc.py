@@ -86,7 +86,7 @@ class CoupledSVC(LabelSetModel):
     classes_ : ndarray
         The labels seen, sorted.
     columns_ : ndarray
-        The labels behind the columns of an indicator matrix; elsewhere the same.
+        The labels behind the columns of an indicator matrix; elsewhere the same as `classes_`.
     taxonomy_ : Taxonomy
     nodes_ : ndarray of int
         The node of each class.

@@ -96,7 +96,7 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
     classes_ : ndarray
         The labels seen, sorted; of those given, without the ones that were always implied.
     columns_ : ndarray
-        The labels behind the columns of an indicator matrix; elsewhere the same.
+        The labels behind the columns of an indicator matrix; elsewhere the same as `classes_`.
     taxonomy_ : Taxonomy
     nodes_ : ndarray
         The node of each class.
