@@ -76,6 +76,8 @@ def hold_out(model: Any, X: sparse.csr_array, y: Any) -> HeldOut | None:
     second: Any = clone(model)
     if hasattr(model, "tol"):
         second.set_params(tol=max(float(model.tol), LOOSE))
+    if hasattr(model, "cut"):
+        second.set_params(cut=1)  # only its scores are asked for
     X_kept, X_aside = X[kept], X[aside[:MOST_DOCUMENTS]]
     if getattr(second.__sklearn_tags__().input_tags, "pairwise", False):  # kernel values with the training documents
         X_kept, X_aside = X_kept[:, kept], X_aside[:, kept]

@@ -258,23 +258,6 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 for_all, cutoffs = best_f1_cutoffs(blocks, n_classes)
                 self.cut_ = Cut.at(for_all if cut == "micro-f1" else cutoffs, never_empty)
 
-    def held_out_margins(self, X: Any, y: Any, most: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Give how far the scores of documents that a second model was not trained on lie above the cut of this one.
-
-        And which of these are labels; both documents by classes, at most so many documents, none where none can be put
-        aside. For finding out how sure answers are.
-        """
-        check_is_fitted(self, "classes_")
-        other = clone(self)
-        X, labels = other._read_labels(y, X)
-        kept, aside = _folds(labels.members, False, None)[0]
-        if len(kept) == X.shape[0]:
-            return np.zeros((0, len(self.classes_))), np.zeros((0, len(self.classes_)), dtype=bool)
-        aside = aside[:most]
-        second = other._second(X, labels, kept, None)
-        margins = self.cut_.margins(second._scores(self._part(X, aside, kept)))
-        return margins, labels.members[aside].toarray()
-
     def _second(self, X: Any, labels: LabelMatrix, kept: npt.NDArray[np.int64], weight: Floats | None) -> Any:
         """Fit a model of the same kind to some of the documents; itself where these are all."""
         if len(kept) == X.shape[0]:
