@@ -34,8 +34,8 @@ demo: $(VENV)/.core
 test: $(VENV)/.dev
 	@rm -rf .coverage .coverage.*
 	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && \
-	  NUMBA_CACHE_DIR=$$cache PINAKES_DATA=$(DATA) $(BIN)/python -m pytest --cov=pinakes --cov-report= --cov-fail-under=0 && \
-	  NUMBA_DISABLE_JIT=1 PINAKES_DATA=$(DATA) $(BIN)/python -m pytest -q -m kernel tests --cov=pinakes --cov-append --cov-report= --cov-fail-under=0
+	  NUMBA_CACHE_DIR=$$cache PINAKES_DATA=$(DATA) $(BIN)/python -m pytest -n auto --dist worksteal --cov=pinakes --cov-report= --cov-fail-under=0 && \
+	  NUMBA_DISABLE_JIT=1 PINAKES_DATA=$(DATA) $(BIN)/python -m pytest -n auto -q -m kernel tests --cov=pinakes --cov-append --cov-report= --cov-fail-under=0
 	@$(BIN)/python -m coverage report
 
 lint: $(VENV)/.dev
