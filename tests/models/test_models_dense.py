@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from pinakes import Taxonomy, TaxonomySVC, load, save
-from pinakes.models import taxonomy_svc
+from pinakes.models import joint_machine
 
 FEW = Taxonomy.from_paths(["a/b", "a/c", "d/e", "d/f", "g"])
 MANY = Taxonomy.from_paths(f"{a}/{a}{b}/{a}{b}{c}" for a in "abcd" for b in "efgh" for c in "ijklmn")
@@ -29,10 +29,10 @@ def embeddings(taxonomy, n_samples, seed=0):
 def test_dense_and_sparse_documents_lead_to_the_same_optimum(taxonomy, fit_intercept, monkeypatch):
     X, y = embeddings(taxonomy, 200)
     settings = {"tol": 1e-6, "fit_intercept": fit_intercept, "C": 0.5}
-    dense = TaxonomySVC(taxonomy, C=1.0, **settings).fit(X, y)
+    dense = TaxonomySVC(taxonomy, **settings).fit(X, y)
     assert isinstance(dense._scorer.rows, np.ndarray)
-    monkeypatch.setattr(taxonomy_svc, "DENSE_ABOVE", 2.0)
-    rows = TaxonomySVC(taxonomy, C=1.0, **settings).fit(X, y)
+    monkeypatch.setattr(joint_machine, "DENSE_ABOVE", 2.0)
+    rows = TaxonomySVC(taxonomy, **settings).fit(X, y)
     assert not isinstance(rows._scorer.rows, np.ndarray)
     np.testing.assert_allclose(dense.primal_objective_, rows.primal_objective_, rtol=2e-6)
     np.testing.assert_allclose(dense.weights_.toarray(), rows.weights_.toarray(), atol=5e-3)
