@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pinakes.kernels.ascent import write_changes
 from pinakes.kernels.compile import inner, kernel
 from pinakes.kernels.layouts import change_weights, score_attributes, score_blocks
 from pinakes.kernels.outputs import add_to_path, collect_blocks, path_sum, score_document, sum_down
@@ -219,7 +220,7 @@ def keep_pairs(i, n_pairs, pairs, scratch):
 
 
 @inner
-def write_changes(b, n_pairs, outputs, changes, scratch):
+def collect_changes(b, n_pairs, outputs, changes, scratch):
     """Write what the steps of a document mean for the weights into place b of `changes`: v_z^2 times `change`.
 
     Changes `found`, and leaves `moved` and `change` at 0.
@@ -237,21 +238,7 @@ def write_changes(b, n_pairs, outputs, changes, scratch):
         return
     blocks = changes.blocks[b]
     n_few = collect_blocks(outputs, scratch.found[0], scratch.found[1:n_moved], scratch.mark, blocks)
-    count = 0
-    for k in range(n_few):
-        a = blocks[k] * BLOCK
-        largest = 0.0
-        for t in range(BLOCK):
-            change = scratch.change[a + t] * outputs.v2[a + t]
-            scratch.change[a + t] = 0.0
-            if abs(change) <= 1e-14 * total:  # parts that cancel leave dust: keep it out of the weights
-                change = 0.0
-            largest = max(largest, abs(change))
-            changes.values[b, count * BLOCK + t] = change
-        if largest > 0:
-            blocks[count] = blocks[k]
-            count += 1
-    changes.count[b] = count
+    changes.count[b] = write_changes(outputs, blocks, n_few, total, scratch, changes, b)
 
 
 @inner
@@ -291,7 +278,7 @@ def step_document(
         D, U = (0.5 / C, np.inf) if task.squared else (0.0, C)
         climb(n_pairs, task.x_norm2[i], D, U, outputs, lambda2, scratch)
         keep_pairs(i, n_pairs, pairs, scratch)
-        write_changes(b, n_pairs, outputs, changes, scratch)
+        collect_changes(b, n_pairs, outputs, changes, scratch)
     for k in range(n_pairs):
         scratch.old[k] = 0.0
     set_signs(task, i, scratch.sign, -1.0)

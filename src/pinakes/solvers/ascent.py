@@ -50,8 +50,8 @@ from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.pairs import Labels, scan_pairs
 from pinakes.kernels.sweep import sweep
-from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
+from pinakes.solvers.together import together
 
 logger = logging.getLogger(__name__)
 Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
@@ -396,25 +396,10 @@ class _State:
             )  # fmt: skip
             return reached
 
-        while (first := self.together(part, n_threads, first)) < len(order):
+        while (first := together(self.threads, part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
             self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads, self.threads.map)
         return float(self.gap[order].sum())
-
-    def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
-        """Call part(0, …), part(1, …), … at the same time, each in a thread, and give what all of them give."""
-        steps = make_steps(n_threads)
-        if n_threads == 1:
-            return part(0, steps, first)
-        parts = []
-        try:
-            for thread in range(n_threads):
-                parts.append(self.threads.submit(part, thread, steps, first))
-        except BaseException:
-            steps[-1] = 1  # some would wait forever for those that never came
-            raise
-        (reached,) = {p.result() for p in parts}
-        return reached
 
     def dual(self) -> sparse.csr_array:
         """Give beta = alpha / Delta as CSR, documents by classes, or by pairs."""

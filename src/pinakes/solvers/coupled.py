@@ -47,8 +47,8 @@ from threadpoolctl import threadpool_limits
 from pinakes.kernels import coupled as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.outputs import Outputs
-from pinakes.kernels.threads import make_steps
 from pinakes.solvers.ascent import DOUBLE_BELOW, Clock, Progress, SolverResult, Stop, TimeIsUp, Weights
+from pinakes.solvers.together import together
 
 logger = logging.getLogger(__name__)
 
@@ -331,7 +331,7 @@ class _State:
                 )  # fmt: skip
                 return reached
 
-            while (first := self.together(part, n_threads, first)) < len(some):
+            while (first := together(self.threads, part, n_threads, first)) < len(some):
                 if full[0]:
                     assert isinstance(self.rows, growing.Rows)
                     self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads)
@@ -340,21 +340,6 @@ class _State:
             if self.problem.constant:
                 self.biases.append(self.bias())
         return float(self.seen.gap.sum())
-
-    def together(self, part: Callable[..., int], n_threads: int, first: int) -> int:
-        """Call part(0, …), part(1, …), … at the same time, each in a thread, and give what all of them give."""
-        steps = make_steps(n_threads)
-        if n_threads == 1:
-            return part(0, steps, first)
-        parts = []
-        try:
-            for thread in range(n_threads):
-                parts.append(self.threads.submit(part, thread, steps, first))
-        except BaseException:
-            steps[-1] = 1  # some would wait forever for those that never came
-            raise
-        (reached,) = {p.result() for p in parts}
-        return reached
 
     def dual(self) -> sparse.csr_array:
         """Give alpha as CSR, documents by classes."""
