@@ -139,3 +139,18 @@ def test_scikit_learn_rules(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some checks have features of any scale
         check(estimator)
+
+
+@pytest.mark.parametrize("cut", ["learned", "micro-f1", "macro-f1"])
+def test_with_a_problem_for_every_node_the_cut_lets_ancestors_in(cut):
+    """The cut is tuned on what the problems ask, ancestors included: else it would lie above the labels below them."""
+    rng = np.random.default_rng(0)
+    taxonomy = Taxonomy.from_edges([("", "a"), ("", "b"), ("a", "a1"), ("a", "a2")])
+    sets = [[str(k)] for k in rng.choice(["a", "a1", "a2", "b"], size=400, p=[0.05, 0.45, 0.45, 0.05])]
+    column = {"a": [0], "a1": [0, 1], "a2": [0, 2], "b": [3]}
+    X = rng.random((400, 4)) * 0.8
+    for row, few in zip(X, sets, strict=True):
+        row[column[few[0]]] += [1.0, 0.7][: len(column[few[0]])]
+    model = CoupledSVC(taxonomy, C=10, targets="nodes", cut=cut, closed=True).fit(X, sets)
+    closed = [{k, "a"} if k.startswith("a") else {k} for (k,) in sets]
+    assert np.mean([set(few) == right for few, right in zip(model.predict(X), closed, strict=True)]) > 0.9

@@ -75,6 +75,13 @@ class Believer:
         parent[has_one] = self.taxonomy.parents.indices
         return parent
 
+    @cached_property
+    def tree(self) -> tuple[npt.NDArray[Any], ...]:
+        """What kernels take as the tree: parents, inner nodes, roots and children (kernels/beliefs.py)."""
+        inner = np.flatnonzero(self.taxonomy.children.sizes())[::-1].astype(np.int32)
+        inner = inner if self.taxonomy.is_tree else NO_NODES
+        return self.parent, np.ascontiguousarray(inner), self.taxonomy.roots, *self.taxonomy.children
+
     @property
     def up(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
         """What kernels take as the ancestors: these on a lattice; on a tree, where they look at `parent`, no more."""
@@ -93,5 +100,5 @@ class Believer:
             return Beliefs(scores, nodes[:, self.class_node], nodes)
         p = self.calibration.probabilities(scores)
         nodes = np.empty((len(p), len(self.taxonomy)))
-        beliefs.add_up(p, self.class_node, self.parent, *self.up, nodes)
+        beliefs.add_up(p, self.class_node, self.tree, *self.up, nodes)
         return Beliefs(scores, p, nodes)

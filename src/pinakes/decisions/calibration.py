@@ -63,10 +63,10 @@ class Calibration:
 
     def probabilities(self, scores: npt.NDArray[Any]) -> Floats:
         """Give the probabilities of all classes, documents by classes, from their scores."""
-        largest, features = _features(scores)
-        slope = np.maximum(features @ np.array(self.slope), self.least)
+        largest, second, best = _largest(scores)
+        slope = np.maximum(_features(largest, second) @ np.array(self.slope), self.least)
         out = np.empty(scores.shape)
-        beliefs.shares(scores, largest, slope, self.knots, out)
+        beliefs.shares(scores, largest, second, best, slope, self.knots, out)
         return out
 
 
@@ -93,7 +93,8 @@ def fit_calibration(held: HeldOut) -> tuple[Calibration, float]:
 
 def fit_slope(scores: npt.NDArray[Any], true: npt.NDArray[np.int64], temperature: float) -> Calibration:
     """Find b_0, b_1 and b_2, beginning at the plain softmax of that temperature."""
-    largest, features = _features(scores)
+    largest, second, _ = _largest(scores)
+    features = _features(largest, second)
     scale = np.maximum(np.abs(features).mean(axis=0), 1e-12)
     features = features / scale
     least = LEAST / temperature
@@ -137,7 +138,7 @@ def most_likely_temperature(scores: npt.NDArray[Any], true: npt.NDArray[np.int64
 
     One document more is supposed, of which nothing is known; see the head of this file.
     """
-    largest, _ = _features(scores)
+    largest = _largest(scores)[0]
     pull = np.empty(len(scores))
 
     def surprise(log_temperature: float) -> Any:
@@ -149,9 +150,14 @@ def most_likely_temperature(scores: npt.NDArray[Any], true: npt.NDArray[np.int64
     return float(np.exp(best.x))
 
 
-def _features(scores: npt.NDArray[Any]) -> tuple[Floats, Floats]:
-    """Give the largest score of each document, and what b(x) depends on: 1, that, and its lead over the second."""
-    largest, second = np.empty(len(scores)), np.empty(len(scores))
-    beliefs.largest_two(scores, largest, second)
+def _largest(scores: npt.NDArray[Any]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
+    """Give the largest and the second largest score of each document, and the class of the largest."""
+    largest, second, best = np.empty(len(scores)), np.empty(len(scores)), np.empty(len(scores), dtype=np.int64)
+    beliefs.largest_two(scores, largest, second, best)
+    return largest, second, best
+
+
+def _features(largest: Floats, second: Floats) -> Floats:
+    """Give what b(x) depends on: 1, the largest score, and its lead over the second."""
     lead = np.where(np.isfinite(second), largest - second, 0.0)
-    return largest, np.column_stack([np.ones(len(scores)), largest, lead])
+    return np.column_stack([np.ones(len(largest)), largest, lead])

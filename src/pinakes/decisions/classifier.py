@@ -35,6 +35,8 @@ from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.models.label_set_model import LabelSetModel
 from pinakes.taxonomy.loss import Loss, LossSpec, make_loss
 
+IN_CACHE = 1 << 17  # probabilities (documents times nodes) that are worked on at a time
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -286,7 +288,7 @@ class Classifier:
         self, X: sparse.csr_array, decision: Decision, believer: Believer, loss: Loss
     ) -> Iterator[tuple[list[Nodes], Beliefs]]:
         done = 0
-        for scores in self._scores(X):
+        for scores in self._few_scores(X):
             beliefs = believer.beliefs(scores)
             if decision.name == "best" and believer.has_sets:
                 index = self.model.taxonomy_.index
@@ -302,6 +304,13 @@ class Classifier:
         size = max(1, AT_ONCE // max(len(self.model.classes_), len(self.model.taxonomy_)))
         for start in range(0, X.shape[0], size):
             yield class_scores(self.model, X[start : start + size])
+
+    def _few_scores(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Give them in smaller parts, whose probabilities stay in the cache."""
+        size = max(1, IN_CACHE // len(self.model.taxonomy_))
+        for scores in self._scores(X):
+            for start in range(0, len(scores), size):
+                yield scores[start : start + size]
 
     @property
     def _calibration(self) -> Calibration | SetCalibration:

@@ -114,9 +114,7 @@ def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> tuple[Nodes,
     """
     answers, losses = np.empty(len(beliefs.nodes), dtype=np.int64), np.empty(len(beliefs.nodes))
     if isinstance(loss, NodeLoss):
-        choices.least_expected_loss(
-            beliefs.nodes, loss.miss, loss.false, believer.parent, *believer.up, answers, losses
-        )
+        choices.least_expected_loss(beliefs.nodes, loss.miss, loss.false, believer.tree, *believer.up, answers, losses)
         return answers, losses
     if isinstance(loss, ZeroOneLoss):
         best = beliefs.classes.argmax(axis=1)
@@ -129,14 +127,9 @@ def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> tuple[Nodes,
 def expected_loss(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.float64]:
     """Give the expected loss of one answer a document."""
     if isinstance(loss, NodeLoss):
-        out = loss_of_nothing(believer, beliefs, loss)
-        up = believer.taxonomy.ancestors
-        for i, u in enumerate(answers):
-            if u != NOTHING:
-                above = up.of(int(u))
-                P = beliefs.nodes[i, above]
-                out[i] -= (loss.miss[above] * P - loss.false[above] * (1.0 - P)).sum()
-        return out
+        gain = np.empty(len(answers))
+        choices.gain_of_answers(beliefs.nodes, loss.miss, loss.false, *believer.taxonomy.ancestors, answers, gain)
+        return loss_of_nothing(believer, beliefs, loss) - gain
     if isinstance(loss, ZeroOneLoss):
         place = np.full(len(believer.taxonomy) + 1, -1)
         place[believer.class_node] = np.arange(len(believer.class_node))

@@ -7,39 +7,77 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinakes.kernels.compile import kernel
+from pinakes.kernels.compile import kernel, summing
 
 NOTHING = -1
 
 
+@summing
+def _dot(a, b):
+    total = 0.0
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
 @kernel
-def least_expected_loss(P, miss, false, parent, up_indptr, up_indices, answers, losses):
+def least_expected_loss(P, miss, false, tree, up_indptr, up_indices, answers, losses):
     """Write the node of the smallest expected node loss, or NOTHING, and that loss, for each row of `P`.
 
         E Delta(y, u) = sum over all z of miss_z P(z)  -  sum over z in anc(u) of miss_z P(z) - false_z (1 - P(z))
 
-    so that u is best whose ancestors gain most; NOTHING gains 0. On a tree two passes do: P comes from the leaves up,
-    and gains are summed on the way down. On a lattice (`parent` empty) they are summed over the ancestors. Of equals
-    the first, which is the highest.
+    so that u is best whose ancestors gain most; NOTHING gains 0. On a lattice gains are summed over the ancestors of
+    every node. On a tree (`tree` as in kernels/beliefs.py) they are summed on the way down, and a node that is too
+    unlikely to gain anything ends the way: those below are no likelier. Of equals the first.
     """
+    parent, _, roots, indptr, indices = tree
     n_nodes = P.shape[1]
     gain = np.empty(n_nodes)
+    waiting = np.empty(n_nodes, dtype=np.int64)
+    least = 1.0
+    for v in range(n_nodes):
+        if miss[v] > 0.0:
+            least = min(least, false[v] / (miss[v] + false[v]))
     for i in range(len(P)):
-        missed, best, answer = 0.0, 0.0, NOTHING
-        for v in range(n_nodes):
-            missed += miss[v] * P[i, v]
-            gain[v] = miss[v] * P[i, v] - false[v] * (1.0 - P[i, v])
-            if len(parent) and parent[v] < n_nodes:
-                gain[v] += gain[parent[v]]
-        for v in range(n_nodes):
-            value = gain[v]
-            if not len(parent):
+        best, answer = 0.0, NOTHING
+        if len(parent):
+            n_waiting = 0
+            below = roots
+            while True:
+                for v in below:
+                    if P[i, v] > least:
+                        gain[v] = miss[v] * P[i, v] - false[v] * (1.0 - P[i, v])
+                        gain[v] += gain[parent[v]] if parent[v] < n_nodes else 0.0
+                        if gain[v] > best or (gain[v] == best and v < answer):
+                            best, answer = gain[v], v
+                        waiting[n_waiting] = v
+                        n_waiting += 1
+                if n_waiting == 0:
+                    break
+                n_waiting -= 1
+                v = waiting[n_waiting]
+                below = indices[indptr[v] : indptr[v + 1]]
+        else:
+            for v in range(n_nodes):
+                gain[v] = miss[v] * P[i, v] - false[v] * (1.0 - P[i, v])
+            for v in range(n_nodes):
                 value = 0.0
                 for q in range(up_indptr[v], up_indptr[v + 1]):
                     value += gain[up_indices[q]]
-            if value > best:
-                best, answer = value, v
-        answers[i], losses[i] = answer, missed - best
+                if value > best:
+                    best, answer = value, v
+        answers[i], losses[i] = answer, _dot(miss, P[i]) - best
+
+
+@kernel
+def gain_of_answers(P, miss, false, up_indptr, up_indices, answers, out):
+    """Write what each answer gains over NOTHING: the sum over its ancestors of miss_z P(z) - false_z (1 - P(z))."""
+    for i in range(len(P)):
+        out[i] = 0.0
+        if answers[i] != NOTHING:
+            for q in range(up_indptr[answers[i]], up_indptr[answers[i] + 1]):
+                v = up_indices[q]
+                out[i] += miss[v] * P[i, v] - false[v] * (1.0 - P[i, v])
 
 
 @kernel

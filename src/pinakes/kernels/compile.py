@@ -1,4 +1,4 @@
-"""How kernels are compiled: `kernel` for those that Python calls, `part` and `inner` for what they are made of."""
+"""How kernels are compiled: `kernel` for those that Python calls, the others for what they are made of."""
 
 from __future__ import annotations
 
@@ -10,3 +10,7 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 part = njit(nogil=True, error_model="numpy")
 # the same without a way in from Python, which for many arrays takes longer than the rest: never call them from there
 inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+# the same for sums and maxima of numbers (no nan), in any order, so that several are taken at once
+summing = njit(
+    nogil=True, error_model="numpy", no_cpython_wrapper=True, fastmath={"reassoc", "contract", "nnan", "nsz"}
+)

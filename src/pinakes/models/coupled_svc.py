@@ -199,7 +199,8 @@ class CoupledSVC(LabelSetModel):
             self._with_constant(X)[part], Y[part], C * weight[part], outputs, squared, bool(self.fit_intercept)
         )
         self._take(solver.solve(problem), Y, used)
-        self._fit_cut(X, labels, None if sample_weight is None else weight)
+        right = sparse.csr_array(Y[:, : len(self.classes_)])  # of nodes, those above a label too
+        self._fit_cut(X, labels, None if sample_weight is None else weight, right)
         return self
 
     @property

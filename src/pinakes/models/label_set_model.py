@@ -227,8 +227,12 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.nodes_ = class_nodes(taxonomy, classes)
         self._labels: dict[int, Any] = dict(zip(self.nodes_.tolist(), classes.tolist(), strict=True))
 
-    def _fit_cut(self, X: Any, labels: LabelMatrix, sample_weight: Any = None) -> None:
+    def _fit_cut(
+        self, X: Any, labels: LabelMatrix, sample_weight: Any = None, right: sparse.csr_array | None = None
+    ) -> None:
         """Find the cut, with documents and labels as `_read_labels` gave them; documents of no weight do not count.
+
+        `right` are the classes that should be above the cut; None: the labels.
 
         Scores of the training documents are flattered, so cuts are tuned on documents that a second model, solved more
         loosely, was not trained on: a fifth of them, and up to five fifths where documents are few. For "macro-f1",
@@ -236,6 +240,7 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """
         cut = check_cut(self)
         members, n_classes = labels.members, len(self.classes_)
+        right = members if right is None else right
         never_empty = bool((np.diff(members.indptr) > 0).all())
         if labels.form == "single":
             self.cut_ = Cut.best(1)
@@ -250,11 +255,11 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
                 for kept, aside in _folds(members, cut == "macro-f1", weight)
             ]
             if cut == "learned":
-                scores, own = self._some_scores(X, members, folds)
+                scores, own = self._some_scores(X, right, folds)
                 coef, offset = learn_threshold(scores, own)
                 self.cut_ = Cut(np.array([offset]), coef, never_empty=never_empty)
             else:
-                blocks = partial(self._held_out, X, members, folds)
+                blocks = partial(self._held_out, X, right, folds)
                 for_all, cutoffs = best_f1_cutoffs(blocks, n_classes)
                 self.cut_ = Cut.at(for_all if cut == "micro-f1" else cutoffs, never_empty)
 
