@@ -95,7 +95,9 @@ def test_closed_and_full_pipes(place):
 
 def test_an_interrupt_from_outside(place):
     # the model never gets good enough: training would go on for very long
+    # a shell that runs the tests in the background lets them ignore interrupts, which children inherit
     code = (
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "import sys, time, pinakes.cli.console as console\nfrom pinakes.cli.main import main\n"
         "console.GapBar.__call__ = lambda self, progress: (print('scan', flush=True), time.sleep(0.05))\n"
         "main(sys.argv[1:])"
