@@ -29,6 +29,7 @@ class Figure3(Experiment):
     name = "2005-figure3"
     title = "2005, Figure 3: classification in feature spaces"
     paper = "Huang et al. 2005, section 4.3, Figure 3"
+    version = 2
 
     def constants(self, settings: Settings) -> dict[str, Any]:
         return {

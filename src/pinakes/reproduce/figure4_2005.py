@@ -22,6 +22,7 @@ class Figure4(Experiment):
     name = "2005-figure4"
     title = "2005, Figure 4: how much gamma matters"
     paper = "Huang et al. 2005, section 4.4, Figure 4"
+    version = 2
 
     def constants(self, settings: Settings) -> dict[str, Any]:
         return {
