@@ -98,7 +98,7 @@ def _labels(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
                 over[2] += lack / 2
     for _, y, to, key in points:
         axis.annotate(
-            rows[key]["label"],
+            _short(rows[key]["label"]),
             xy=(rows[key]["train_seconds"], rows[key][measure]),
             xytext=(8, to - y - 3),
             textcoords="offset points",
@@ -106,3 +106,10 @@ def _labels(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
             color=colors[key],
             arrowprops={"arrowstyle": "-", "color": colors[key], "lw": 0.4} if abs(to - y) > SPACE / 2 else None,
         )
+
+
+def _short(label: str) -> str:
+    """Shorten the options in a label; the table has them in full."""
+    for long, short in (("fit_intercept=true", "bias"), ("intercept_scaling=", ""), ("scoring=", "by "), ("_", " ")):
+        label = label.replace(long, short)
+    return label
