@@ -112,10 +112,10 @@ def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> tuple[Nodes,
     (kernels/choices.py); zero-one is the likeliest class; of a matrix, which knows its own classes only, the best
     column.
     """
-    answers, losses = np.empty(len(beliefs.nodes), dtype=np.int64), np.empty(len(beliefs.nodes))
     if isinstance(loss, NodeLoss):
-        choices.least_expected_loss(beliefs.nodes, loss.miss, loss.false, believer.tree, *believer.up, answers, losses)
-        return answers, losses
+        answers, gains = np.empty(len(beliefs.nodes), dtype=np.int64), np.empty(len(beliefs.nodes))
+        choices.least_expected_loss(beliefs.nodes, loss.miss, loss.false, believer.tree, *believer.up, answers, gains)
+        return answers, loss_of_nothing(believer, beliefs, loss) - gains
     if isinstance(loss, ZeroOneLoss):
         best = beliefs.classes.argmax(axis=1)
         return believer.class_node[best].astype(np.int64), 1.0 - beliefs.classes[np.arange(len(best)), best]

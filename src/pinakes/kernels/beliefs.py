@@ -147,17 +147,18 @@ def _climb(a, b, c, d, inner_nodes, indptr, indices):
 @kernel
 def add_up(p, class_node, tree, up_indptr, up_indices, out):
     """Write P(v) of each row of `p`, documents by classes, into `out`, documents by nodes."""
-    _, inner_nodes, _, indptr, indices = tree
+    parent, inner_nodes, _, indptr, indices = tree
     last = len(p) - 1
     for i in range(len(p)):
         row = out[i]
         row[:] = 0.0
         for k in range(len(class_node)):
             row[class_node[k]] = p[i, k]
-        if len(inner_nodes) and (i % 4 == 3 or i == last):
-            first = i - i % 4
-            _climb(out[first], out[min(first + 1, i)], out[min(first + 2, i)], row, inner_nodes, indptr, indices)
-        elif len(inner_nodes) == 0:
+        if len(parent):
+            if i % 4 == 3 or i == last:
+                first = i - i % 4
+                _climb(out[first], out[min(first + 1, i)], out[min(first + 2, i)], row, inner_nodes, indptr, indices)
+        else:
             for k in range(len(class_node)):
                 v = class_node[k]
                 if p[i, k] > 0.0:

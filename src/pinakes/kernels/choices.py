@@ -7,22 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from pinakes.kernels.compile import kernel, summing
+from pinakes.kernels.compile import kernel
 
 NOTHING = -1
 
 
-@summing
-def _dot(a, b):
-    total = 0.0
-    for k in range(len(a)):
-        total += a[k] * b[k]
-    return total
-
-
 @kernel
-def least_expected_loss(P, miss, false, tree, up_indptr, up_indices, answers, losses):
-    """Write the node of the smallest expected node loss, or NOTHING, and that loss, for each row of `P`.
+def least_expected_loss(P, miss, false, tree, up_indptr, up_indices, answers, gains):
+    """Write the node of the smallest expected node loss, or NOTHING, and its gain over NOTHING, for each row of `P`.
 
         E Delta(y, u) = sum over all z of miss_z P(z)  -  sum over z in anc(u) of miss_z P(z) - false_z (1 - P(z))
 
@@ -66,7 +58,7 @@ def least_expected_loss(P, miss, false, tree, up_indptr, up_indices, answers, lo
                     value += gain[up_indices[q]]
                 if value > best:
                     best, answer = value, v
-        answers[i], losses[i] = answer, _dot(miss, P[i]) - best
+        answers[i], gains[i] = answer, best
 
 
 @kernel
