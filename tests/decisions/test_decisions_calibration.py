@@ -251,7 +251,8 @@ def test_every_model_is_calibrated(synthetic, make, sets):
     assert (P[:, parent] >= P[:, child]).all()
     roots = P[:, taxonomy.roots]
     if not sets:
-        np.testing.assert_allclose(roots.sum(axis=1), 1, rtol=1e-9)
+        single = classifier.decision_function(X[:1]).dtype == np.float32
+        np.testing.assert_allclose(roots.sum(axis=1), 1, rtol=1e-6 if single else 1e-9)
         best = classifier.predict(X[:50])
         sure = [P[i, taxonomy.index(str(k))] for i, k in enumerate(best)]
         ranked = classifier.rank(X[:50], top=1)

@@ -7,7 +7,7 @@ is the probability that one of the labels lies at or below v. Either way a paren
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,28 +15,57 @@ import numpy.typing as npt
 from pinakes.decisions.calibration import Calibration
 from pinakes.decisions.held_out import nodes_of
 from pinakes.decisions.set_calibration import SetCalibration
-from pinakes.kernels import beliefs
+from pinakes.kernels import beliefs, choices
 from pinakes.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
 NO_NODES: npt.NDArray[np.int32] = np.zeros(0, dtype=np.int32)
 
 
-class Beliefs(NamedTuple):
-    """Probabilities of some documents.
+class Beliefs:
+    """Probabilities of some documents, each kind worked out when it is first asked for.
 
     Attributes
     ----------
     scores : ndarray (n_documents, n_classes)
     classes : ndarray (n_documents, n_classes)
-        Of each class; with one label a document they sum to 1.
+        The probability of each class; with one label a document they sum to 1.
     nodes : ndarray (n_documents, n_nodes)
-        Of each node.
+        That of each node.
     """
 
-    scores: npt.NDArray[Any]
-    classes: Floats
-    nodes: Floats
+    def __init__(self, believer: Believer, scores: npt.NDArray[Any]) -> None:
+        self.believer, self.scores = believer, scores
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @cached_property
+    def classes(self) -> npt.NDArray[Any]:
+        if isinstance(self.believer.calibration, SetCalibration):
+            return self.nodes[:, self.believer.class_node]
+        return self.believer.calibration.probabilities(self.scores)
+
+    @cached_property
+    def nodes(self) -> Floats:
+        believer, taxonomy = self.believer, self.believer.taxonomy
+        if isinstance(believer.calibration, SetCalibration):
+            return believer.calibration.probabilities(self.scores, believer.class_node, taxonomy)
+        out = np.empty((len(self), len(taxonomy)))
+        up = taxonomy.parents if len(believer.inner_nodes) else taxonomy.ancestors  # parents: not looked at
+        beliefs.add_up(self.classes, believer.class_node, believer.inner_nodes, *taxonomy.children, *up, out)
+        return out
+
+    def of(self, nodes: list[npt.NDArray[np.int64]]) -> list[Floats]:
+        """Give the probabilities of a few nodes of each document."""
+        if self.believer.has_sets:
+            return [P[few] for few, P in zip(nodes, self.nodes, strict=True)]
+        sizes = [len(few) for few in nodes]
+        out = np.empty(sum(sizes))
+        if len(out):
+            documents = np.repeat(np.arange(len(nodes)), sizes)
+            choices.probabilities(self.classes, documents, np.concatenate(nodes), self.believer.below, out)
+        return np.split(out, np.cumsum(sizes[:-1]))
 
 
 class Believer:
@@ -76,29 +105,51 @@ class Believer:
         return parent
 
     @cached_property
-    def tree(self) -> tuple[npt.NDArray[Any], ...]:
-        """What kernels take as the tree: parents, inner nodes, roots and children (kernels/beliefs.py)."""
-        inner = np.flatnonzero(self.taxonomy.children.sizes())[::-1].astype(np.int32)
-        inner = inner if self.taxonomy.is_tree else NO_NODES
-        return self.parent, np.ascontiguousarray(inner), self.taxonomy.roots, *self.taxonomy.children
+    def inner_nodes(self) -> npt.NDArray[np.int32]:
+        """The nodes of a tree that have children, from the last to the first; none for a lattice."""
+        if not self.taxonomy.is_tree:
+            return NO_NODES
+        return np.ascontiguousarray(np.flatnonzero(self.taxonomy.children.sizes())[::-1].astype(np.int32))
 
-    @property
-    def up(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """What kernels take as the ancestors: these on a lattice; on a tree, where they look at `parent`, no more."""
-        return self.taxonomy.parents if self.taxonomy.is_tree else self.taxonomy.ancestors
-
-    def classes(self, scores: npt.NDArray[Any]) -> Floats:
-        """Give the probabilities of classes alone."""
-        if isinstance(self.calibration, SetCalibration):
-            return self.calibration.probabilities(scores, self.class_node, self.taxonomy)[:, self.class_node]
-        return self.calibration.probabilities(scores)
+    @cached_property
+    def below(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+        """The classes at or below each node: where they begin and end in a list, and the list (kernels/choices.py)."""
+        place = np.full(len(self.taxonomy), -1)
+        place[self.class_node] = np.arange(len(self.class_node))
+        if self.taxonomy.is_tree:
+            first, last, order = depth_first(self.taxonomy)
+            place = place[order]
+        else:
+            indptr, indices = self.taxonomy.descendants
+            first, last, place = indptr[:-1], indptr[1:], place[indices]
+        before = np.concatenate([[0], np.cumsum(place >= 0)])
+        classes = place[place >= 0].astype(np.int32)
+        in_order = len(classes) == len(self.class_node) and (np.diff(classes) > 0).all()
+        return before[first], before[last], NO_NODES if in_order else classes
 
     def beliefs(self, scores: npt.NDArray[Any]) -> Beliefs:
         """Give the probabilities of classes and nodes."""
-        if isinstance(self.calibration, SetCalibration):
-            nodes = self.calibration.probabilities(scores, self.class_node, self.taxonomy)
-            return Beliefs(scores, nodes[:, self.class_node], nodes)
-        p = self.calibration.probabilities(scores)
-        nodes = np.empty((len(p), len(self.taxonomy)))
-        beliefs.add_up(p, self.class_node, self.tree, *self.up, nodes)
-        return Beliefs(scores, p, nodes)
+        return Beliefs(self, scores)
+
+
+def depth_first(tree: Taxonomy) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number the nodes of a tree so that those at or below a node follow each other.
+
+    Gives where they begin and end for each node, and the nodes in that order.
+    """
+    n_nodes = len(tree)
+    size = np.ones(n_nodes, dtype=np.int64)
+    for v in range(n_nodes - 1, -1, -1):  # parents come before children
+        for parent in tree.parents.of(v):
+            size[parent] += size[v]
+    first = np.zeros(n_nodes, dtype=np.int64)
+    free = 0
+    for v in range(n_nodes):
+        if not len(tree.parents.of(v)):
+            first[v], free = free, free + size[v]
+        at = first[v] + 1
+        for child in tree.children.of(v):
+            first[child], at = at, at + size[child]
+    order = np.empty(n_nodes, dtype=np.int64)
+    order[first] = np.arange(n_nodes)
+    return first, first + size, order

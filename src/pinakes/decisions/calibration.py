@@ -61,12 +61,10 @@ class Calibration:
         """Give the plain softmax of scores divided by a temperature."""
         return cls((1 / temperature, 0.0, 0.0), 1 / temperature)
 
-    def probabilities(self, scores: npt.NDArray[Any]) -> Floats:
-        """Give the probabilities of all classes, documents by classes, from their scores."""
-        largest, second, best = _largest(scores)
-        slope = np.maximum(_features(largest, second) @ np.array(self.slope), self.least)
-        out = np.empty(scores.shape)
-        beliefs.shares(scores, largest, second, best, slope, self.knots, out)
+    def probabilities(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Give the probabilities of all classes, documents by classes, from their scores and in their precision."""
+        out = np.empty(scores.shape, dtype=scores.dtype)
+        beliefs.shares(scores, self.slope, self.least, self.knots, out)
         return out
 
 
@@ -93,8 +91,8 @@ def fit_calibration(held: HeldOut) -> tuple[Calibration, float]:
 
 def fit_slope(scores: npt.NDArray[Any], true: npt.NDArray[np.int64], temperature: float) -> Calibration:
     """Find b_0, b_1 and b_2, beginning at the plain softmax of that temperature."""
-    largest, second, _ = _largest(scores)
-    features = _features(largest, second)
+    largest, lead = _largest(scores)
+    features = np.column_stack([np.ones(len(scores)), largest, lead])
     scale = np.maximum(np.abs(features).mean(axis=0), 1e-12)
     features = features / scale
     least = LEAST / temperature
@@ -150,14 +148,8 @@ def most_likely_temperature(scores: npt.NDArray[Any], true: npt.NDArray[np.int64
     return float(np.exp(best.x))
 
 
-def _largest(scores: npt.NDArray[Any]) -> tuple[Floats, Floats, npt.NDArray[np.int64]]:
-    """Give the largest and the second largest score of each document, and the class of the largest."""
-    largest, second, best = np.empty(len(scores)), np.empty(len(scores)), np.empty(len(scores), dtype=np.int64)
-    beliefs.largest_two(scores, largest, second, best)
-    return largest, second, best
-
-
-def _features(largest: Floats, second: Floats) -> Floats:
-    """Give what b(x) depends on: 1, the largest score, and its lead over the second."""
-    lead = np.where(np.isfinite(second), largest - second, 0.0)
-    return np.column_stack([np.ones(len(largest)), largest, lead])
+def _largest(scores: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Give the largest score of each document, and its lead over the second."""
+    largest, lead = np.empty(len(scores)), np.empty(len(scores))
+    beliefs.largest_two(scores, largest, lead)
+    return largest, lead

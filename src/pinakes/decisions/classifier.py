@@ -35,7 +35,7 @@ from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.models.label_set_model import LabelSetModel
 from pinakes.taxonomy.loss import Loss, LossSpec, make_loss
 
-IN_CACHE = 1 << 17  # probabilities (documents times nodes) that are worked on at a time
+IN_CACHE = 1 << 18  # probabilities (documents times nodes) that are worked on at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +206,7 @@ class Classifier:
         believer = self.believer()
         out: list[list[Answer]] = []
         for scores in self._scores(X):
-            p = believer.classes(scores)
+            p = believer.beliefs(scores).classes
             classes = np.empty((len(scores), min(top, scores.shape[1])), dtype=np.int64)
             choices.best_classes(scores, classes)
             out += self._answers(
@@ -235,8 +235,9 @@ class Classifier:
         """Give the probability of every node, documents by nodes of the taxonomy (`model.taxonomy_.ids`).
 
         With one label a document, a node has the sum over the distinct categories at or below it; with label sets, the
-        probability that one of the labels lies there. A parent is never less likely than its child. With `least`, a
-        sparse array of the probabilities that are at least so large: for many documents and nodes.
+        probability that one of the labels lies there. A parent is never less likely than its child; all is as precise
+        as the scores are. With `least`, a sparse array of the probabilities that are at least so large: for many
+        documents and nodes.
         """
         if not 0 <= least < 1:
             raise ParameterError(f"`least` must be a number from 0 to below 1, got {least!r}")
@@ -260,7 +261,7 @@ class Classifier:
     def decide(
         self, documents: Corpus | Sequence[str] | Any, decision: str | Decision = "expected-loss", loss: LossSpec = None
     ) -> list[list[Answer]]:
-        """Give the answer for each document by a decision; an empty list says nothing.
+        """Give the answer for each document by a decision, the likeliest node first; an empty list says nothing.
 
         Parameters
         ----------
@@ -275,12 +276,15 @@ class Classifier:
         believer = self.believer()
         out: list[list[Answer]] = []
         for nodes, beliefs in self._decided(X, read_decision(decision), believer, self._loss(loss)):
-            best = _best_scores(believer, beliefs, nodes)
-            out += self._answers(nodes, best, [P[few] for few, P in zip(nodes, beliefs.nodes, strict=True)])
+            sure = beliefs.of(nodes)
+            order = [np.argsort(-few, kind="stable") for few in sure]
+            nodes = [few[i] for few, i in zip(nodes, order, strict=True)]
+            sure = [few[i] for few, i in zip(sure, order, strict=True)]
+            out += self._answers(nodes, _best_scores(believer, beliefs, nodes), sure)
         return out
 
     def decided_nodes(self, X: sparse.csr_array, decision: str | Decision, loss: LossSpec = None) -> list[Nodes]:
-        """Give the nodes that a decision answers with, for documents as vectors."""
+        """Give the nodes that a decision answers with, in no order, for documents as vectors."""
         parts = self._decided(X, read_decision(decision), self.believer(), self._loss(loss))
         return [few for nodes, _ in parts for few in nodes]
 
@@ -333,6 +337,8 @@ class Classifier:
     def _loss(self, loss: LossSpec) -> Loss:
         if loss is None:
             loss = getattr(self.model, "_loss", None) or "tree"
+        if isinstance(loss, Loss):
+            return loss
         taxonomy = self.model.taxonomy_
         return make_loss(loss, taxonomy, None if isinstance(loss, str) else [str(k) for k in self.model.classes_])
 

@@ -75,17 +75,16 @@ def node_needs(believer: Believer, beliefs: Beliefs, true: npt.NDArray[np.int64]
     """Give the least t at which the answer of one node holds the true node of each document."""
     taxonomy = believer.taxonomy
     out = np.empty(len(true))
-    choices.where_ways_part(
-        beliefs.nodes, taxonomy.roots, *taxonomy.children, true.astype(np.int64), *taxonomy.ancestors, out
-    )
+    ways = taxonomy.roots, *taxonomy.children
+    choices.where_ways_part(beliefs.classes, believer.below, *ways, true.astype(np.int64), *taxonomy.ancestors, out)
     return out
 
 
 def set_needs(believer: Believer, beliefs: Beliefs, truth: npt.NDArray[np.int64] | sparse.csr_array) -> Floats:
     """Give the least t at which the answer of many holds the true class, or all true classes of a label set."""
     if not isinstance(truth, sparse.csr_array):
-        share: Floats = 1.0 - beliefs.classes[np.arange(len(truth)), truth]
-        return np.where(truth == beliefs.classes.argmax(axis=1), 0.0, share)
+        share: Floats = 1.0 - beliefs.classes[np.arange(len(truth)), truth].astype(np.float64)
+        return np.where(truth == beliefs.scores.argmax(axis=1), 0.0, share)
     out = np.zeros(truth.shape[0])
     for i in range(truth.shape[0]):
         few = truth.indices[truth.indptr[i] : truth.indptr[i + 1]]

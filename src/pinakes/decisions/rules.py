@@ -8,14 +8,14 @@
     coverage:0.9        one node that holds the truth for nine documents in ten (coverage.py)
     sets:0.9            all categories that may be it, so that the truth is among them for nine documents in ten
 
-An answer is an array of nodes, the likeliest first; an empty one says nothing. To say nothing costs what is missed: the
+An answer is an array of nodes; an empty one says nothing. To say nothing costs what is missed: the
 distance from the truth to above the roots; and nothing for a document of no category.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,7 @@ def read_decision(text: str | Decision) -> Decision:
 def decide(
     decision: Decision, believer: Believer, beliefs: Beliefs, loss: Loss, coverage: Coverage | None
 ) -> list[Nodes]:
-    """Give the answer for each document: nodes, the likeliest first; empty where nothing is said.
+    """Give the answer for each document: nodes in no order; empty where nothing is said.
 
     "best" of label sets is not decided here: it is what the model predicts.
     """
@@ -88,68 +88,84 @@ def decide(
     if believer.has_sets:
         return _label_sets(decision, believer, beliefs, loss)
     if name == "expected-loss":
-        return _one_each(least_loss(believer, beliefs, loss)[0])
+        return _one_each(least_loss(believer, beliefs, loss))
     if name == "confidence":
-        answers = np.empty(len(beliefs.nodes), dtype=np.int64)
-        choices.deepest_above(beliefs.nodes, believer.taxonomy.levels, level, answers)
+        answers = np.empty(len(beliefs), dtype=np.int64)
+        ways = believer.taxonomy.roots, *believer.taxonomy.children
+        choices.deepest_above(beliefs.classes, believer.below, *ways, believer.taxonomy.levels, level, answers)
         return _one_each(answers)
-    best = beliefs.classes.argmax(axis=1)
-    answers = believer.class_node[best].astype(np.int64)
+    answers = _best(believer, beliefs)
     if name == "abstain":
         if level is not None:
-            answers[beliefs.classes[np.arange(len(best)), best] < level] = NOTHING
+            answers[beliefs.classes.max(axis=1) < level] = NOTHING
         else:
-            answers[expected_loss(believer, beliefs, loss, answers) > loss_of_nothing(believer, beliefs, loss)] = (
-                NOTHING
-            )
+            answers[gain_over_nothing(believer, beliefs, loss, answers) < 0] = NOTHING
     return _one_each(answers)
 
 
-def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> tuple[Nodes, npt.NDArray[np.float64]]:
-    """Give the node with the smallest expected loss for each document, NOTHING included, and that loss.
+def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> Nodes:
+    """Give the node with the smallest expected loss for each document, NOTHING included.
 
-    Exact for every loss, and never with a table of all nodes by all nodes: node losses take one pass over the nodes
-    (kernels/choices.py); zero-one is the likeliest class; of a matrix, which knows its own classes only, the best
-    column.
+    Exact for every loss, and never with a table of all nodes by all nodes: of node losses, see kernels/choices.py;
+    zero-one is the likeliest class; of a matrix, which knows its own classes only, the best column.
     """
     if isinstance(loss, NodeLoss):
-        answers, gains = np.empty(len(beliefs.nodes), dtype=np.int64), np.empty(len(beliefs.nodes))
-        choices.least_expected_loss(beliefs.nodes, loss.miss, loss.false, believer.tree, *believer.up, answers, gains)
-        return answers, loss_of_nothing(believer, beliefs, loss) - gains
+        taxonomy = believer.taxonomy
+        answers, gains = np.empty(len(beliefs), dtype=np.int64), np.empty(len(beliefs))
+        costs = loss.miss, loss.false
+        if taxonomy.is_tree:
+            ways = taxonomy.roots, *taxonomy.children
+            choices.least_expected_loss(beliefs.classes, believer.below, *costs, *ways, answers, gains)
+        else:
+            choices.least_expected_loss_on_lattice(beliefs.nodes, *costs, *taxonomy.ancestors, answers, gains)
+        return answers
     if isinstance(loss, ZeroOneLoss):
-        best = beliefs.classes.argmax(axis=1)
-        return believer.class_node[best].astype(np.int64), 1.0 - beliefs.classes[np.arange(len(best)), best]
-    expected = beliefs.classes @ _matrix_rows(believer, loss)
-    best = expected.argmin(axis=1)
-    return _matrix(loss).classes[best].astype(np.int64), expected[np.arange(len(best)), best]
+        return _best(believer, beliefs)
+    best = (beliefs.classes @ _matrix_rows(believer, loss)).argmin(axis=1)
+    column: Nodes = _matrix(loss).classes[best].astype(np.int64)
+    return column
 
 
 def expected_loss(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.float64]:
     """Give the expected loss of one answer a document."""
+    return loss_of_nothing(believer, beliefs, loss) - gain_over_nothing(believer, beliefs, loss, answers)
+
+
+def gain_over_nothing(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.float64]:
+    """Give by how much one answer a document is expected to cost less than saying nothing."""
+    documents = np.arange(len(answers))
     if isinstance(loss, NodeLoss):
         gain = np.empty(len(answers))
-        choices.gain_of_answers(beliefs.nodes, loss.miss, loss.false, *believer.taxonomy.ancestors, answers, gain)
-        return loss_of_nothing(believer, beliefs, loss) - gain
+        up = believer.taxonomy.ancestors
+        choices.gain_of_answers(beliefs.classes, believer.below, loss.miss, loss.false, *up, answers, gain)
+        return gain
     if isinstance(loss, ZeroOneLoss):
         place = np.full(len(believer.taxonomy) + 1, -1)
         place[believer.class_node] = np.arange(len(believer.class_node))
         known = place[answers]
-        share = beliefs.classes[np.arange(len(answers)), np.maximum(known, 0)]
-        return np.where(known >= 0, 1.0 - share, 1.0)
-    columns = _matrix(loss).find(answers)
-    expected: npt.NDArray[np.float64] = beliefs.classes @ _matrix_rows(believer, loss)
-    return expected[np.arange(len(answers)), columns]
+        share: npt.NDArray[np.float64] = np.where(known >= 0, beliefs.classes[documents, np.maximum(known, 0)], 0.0)
+        return share
+    rows, columns = _matrix_rows(believer, loss), _matrix(loss).find(answers)
+    expected: npt.NDArray[np.float64] = (beliefs.classes @ rows)[documents, columns]
+    return loss_of_nothing(believer, beliefs, loss) - expected
 
 
 def loss_of_nothing(believer: Believer, beliefs: Beliefs, loss: Loss) -> npt.NDArray[np.float64]:
     """Give the expected loss of saying nothing: what is missed; of a matrix, the worst there is for the class."""
-    if isinstance(loss, NodeLoss):
-        missed: npt.NDArray[np.float64] = beliefs.nodes @ loss.miss
-        return missed
     if isinstance(loss, ZeroOneLoss):
-        return np.ones(len(beliefs.nodes))
-    worst: npt.NDArray[np.float64] = beliefs.classes @ _matrix_rows(believer, loss).max(axis=1)
-    return worst
+        return np.ones(len(beliefs))
+    if isinstance(loss, NodeLoss):
+        up = believer.taxonomy.ancestors
+        each = np.array([loss.miss[up.of(int(v))].sum() for v in believer.class_node])
+    else:
+        each = _matrix_rows(believer, loss).max(axis=1)
+    missed: npt.NDArray[np.float64] = beliefs.classes @ each
+    return missed
+
+
+def _best(believer: Believer, beliefs: Beliefs) -> Nodes:
+    answers: Nodes = believer.class_node[beliefs.scores.argmax(axis=1)].astype(np.int64)
+    return answers
 
 
 def _matrix(loss: Loss) -> MatrixLoss:
@@ -164,27 +180,32 @@ def _matrix_rows(believer: Believer, loss: Loss) -> npt.NDArray[np.float64]:
 
 
 def _covering(name: str, level: float, believer: Believer, beliefs: Beliefs, coverage: Coverage) -> list[Nodes]:
-    taxonomy = believer.taxonomy
-    if name == "coverage" and not believer.has_sets:
-        answers = np.empty(len(beliefs.nodes), dtype=np.int64)
-        choices.likeliest_way(
-            beliefs.nodes, taxonomy.roots, *taxonomy.children, coverage.node_threshold(level), answers
-        )
-        return _one_each(answers)
-    threshold = coverage.set_threshold(level)
     if believer.has_sets:
-        return _most_specific(believer, beliefs, 1.0 - beliefs.nodes <= threshold)
-    inside = 1.0 - beliefs.classes <= threshold
-    inside[np.arange(len(inside)), beliefs.classes.argmax(axis=1)] = True
-    return _sorted_sets(believer.class_node, beliefs.classes, inside)
+        return _most_specific(believer, 1.0 - beliefs.nodes <= coverage.set_threshold(level))
+    if name == "coverage":
+        answers = np.empty(len(beliefs), dtype=np.int64)
+        ways = believer.taxonomy.roots, *believer.taxonomy.children
+        choices.likeliest_way(beliefs.classes, believer.below, *ways, coverage.node_threshold(level), answers)
+        return _one_each(answers)
+    return _classes_within(believer, beliefs, coverage.set_threshold(level))
+
+
+def _classes_within(believer: Believer, beliefs: Beliefs, threshold: float) -> list[Nodes]:
+    """Give the best class, and all others with 1 - p <= threshold."""
+    p, best = beliefs.classes, _best(believer, beliefs)
+    classes, indptr = np.empty(p.size + 1, dtype=np.int32), np.empty(len(p) + 1, dtype=np.int64)
+    choices.classes_within(p, threshold, classes, indptr)
+    nodes = believer.class_node.astype(np.int64).take(classes[: indptr[-1]])
+    ends = indptr.tolist()
+    return [nodes[a:b] if a < b else best[i : i + 1] for i, (a, b) in enumerate(pairwise(ends))]
 
 
 def _label_sets(decision: Decision, believer: Believer, beliefs: Beliefs, loss: Loss) -> list[Nodes]:
     """Decide on label sets: the closed sets of nodes that are likely, or that lower the expected loss."""
     if decision.name == "expected-loss":
-        return _most_specific(believer, beliefs, _best_sets(believer, beliefs, loss))
+        return _most_specific(believer, _best_sets(believer, beliefs, loss))
     least = 0.5 if decision.level is None else decision.level
-    return _most_specific(believer, beliefs, beliefs.nodes >= least)
+    return _most_specific(believer, beliefs.nodes >= least)
 
 
 def _best_sets(believer: Believer, beliefs: Beliefs, loss: Loss) -> npt.NDArray[np.bool_]:
@@ -209,22 +230,13 @@ def _best_sets(believer: Believer, beliefs: Beliefs, loss: Loss) -> npt.NDArray[
     return likely
 
 
-def _most_specific(believer: Believer, beliefs: Beliefs, on: npt.NDArray[np.bool_]) -> list[Nodes]:
+def _most_specific(believer: Believer, on: npt.NDArray[np.bool_]) -> list[Nodes]:
     """Give the nodes of closed sets that have no other one of the set below them."""
     edges = believer.taxonomy.edges()
     inner = np.zeros(on.shape, dtype=bool)
     for parent, child in edges:
         inner[:, parent] |= on[:, child]
-    every: Any = np.arange(len(believer.taxonomy))
-    return _sorted_sets(every, beliefs.nodes, on & ~inner)
-
-
-def _sorted_sets(nodes: npt.NDArray[Any], P: npt.NDArray[np.float64], inside: npt.NDArray[np.bool_]) -> list[Nodes]:
-    out = []
-    for i in range(len(P)):
-        few = np.flatnonzero(inside[i])
-        out.append(nodes[few[np.argsort(-P[i, few], kind="stable")]].astype(np.int64))
-    return out
+    return [np.flatnonzero(row) for row in on & ~inner]
 
 
 def _one_each(answers: Nodes) -> list[Nodes]:

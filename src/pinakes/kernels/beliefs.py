@@ -3,12 +3,11 @@
     P(v) = sum of the probabilities of the distinct classes at or below v
 
 On a tree this is one pass from the last inner node to the first (parents come before children). On a lattice a class
-counts once for each node above it, however many ways lead there. Adding numbers that are not negative never makes a
-sum smaller, rounded or not, and so a parent is never less likely than its child.
+counts once for each node above it, however many ways lead there, and classes are added in one order everywhere. Adding
+numbers that are not negative never makes a sum smaller, rounded or not, and so a parent is never less likely than its
+child.
 
-A tree is given by `tree`: the parent of every node, len(parent) for a root; the nodes that have children, from the last
-to the first; the roots; and the children of every node (indptr, indices). On a lattice the first two are empty, and
-`up` (indptr, indices) has the ancestors of every node, itself included.
+All is worked out in the precision of the scores; sums over classes, in double.
 """
 
 from __future__ import annotations
@@ -18,25 +17,28 @@ import numpy as np
 from pinakes.kernels.compile import inner, kernel, summing
 
 SMALLEST = -25.0  # exp of less than this adds nothing that shows
+BLOCK = 64  # scores whose largest is found at a time
 AHEAD = 1.0 + 1e-9  # the best class stays ahead of the second, whatever the rounding
 
 
 @inner
 def _exp(x):
-    """Give exp(x) to nine digits, for x from SMALLEST to 0: a series for x / 64, squared six times.
+    """Give exp(x) for x from SMALLEST to 0: a series for x / 64, squared six times.
 
-    Unlike the one of the library it is worked out for several x at once.
+    Unlike the one of the library it is worked out for several x at once. Right to nine digits, of single numbers to
+    five, which is what their scores are worth.
     """
-    h = x * (1 / 64)
-    y = h * (1 / 362880) + 1 / 40320
-    y = h * y + 1 / 5040
-    y = h * y + 1 / 720
-    y = h * y + 1 / 120
-    y = h * y + 1 / 24
-    y = h * y + 1 / 6
-    y = h * y + 1 / 2
-    y = h * y + 1.0
-    y = h * y + 1.0
+    kind = type(x)
+    h = x * kind(1 / 64)
+    y = h * kind(1 / 362880) + kind(1 / 40320)
+    y = h * y + kind(1 / 5040)
+    y = h * y + kind(1 / 720)
+    y = h * y + kind(1 / 120)
+    y = h * y + kind(1 / 24)
+    y = h * y + kind(1 / 6)
+    y = h * y + kind(1 / 2)
+    y = h * y + kind(1.0)
+    y = h * y + kind(1.0)
     y *= y
     y *= y
     y *= y
@@ -48,11 +50,13 @@ def _exp(x):
 @summing
 def _weigh(scores, largest, slope, weights):
     """Write exp(slope * (score - largest)) for each score, and give the sum."""
-    total = 0.0
+    kind = scores.dtype.type
+    smallest, nothing = kind(SMALLEST), kind(0.0)
+    total = nothing
     for k in range(len(scores)):
         below = slope * (scores[k] - largest)
-        weight = _exp(max(below, SMALLEST))
-        weight = weight if below > SMALLEST else 0.0
+        weight = _exp(max(below, smallest))
+        weight = weight if below > smallest else nothing
         weights[k] = weight
         total += weight
     return total
@@ -66,44 +70,63 @@ def _largest(values):
     return largest
 
 
+@inner
+def _largest_two(row):
+    """Give the largest and the second largest, -inf where there is no second, and where the largest is."""
+    first = second = row.dtype.type(-np.inf)
+    inside = 0  # the block of the largest
+    for start in range(0, len(row), BLOCK):
+        value = _largest(row[start : start + BLOCK])
+        if value > first:
+            first, second, inside = value, first, start
+        elif value > second:
+            second = value
+    at = inside
+    while at < len(row) - 1 and row[at] != first:
+        at += 1
+    for k in range(inside, min(inside + BLOCK, len(row))):
+        if k != at and row[k] > second:
+            second = row[k]
+    return first, second, at
+
+
 @kernel
-def largest_two(scores, largest, second, best):
-    """Write the largest and the second largest of each row, and where the largest is; -inf where there is no second."""
+def largest_two(scores, largest, lead):
+    """Write the largest of each row, and its lead over the second largest; 0 where there is no second."""
     for i in range(len(scores)):
-        row = scores[i]
-        first = _largest(row)
-        at = 0
-        while at < len(row) - 1 and row[at] != first:
-            at += 1
-        largest[i], best[i] = first, at
-        second[i] = max(_largest(row[:at]), _largest(row[at + 1 :]))
+        first, second, _ = _largest_two(scores[i])
+        largest[i], lead[i] = first, first - second if second > -np.inf else 0.0
 
 
 @kernel
-def shares(scores, largest, second, best, slope, knots, out):
-    """Write softmax(slope[i] * scores[i]) into `out`, row by row, and correct the share of the best class.
+def shares(scores, b, least, knots, out):
+    """Write softmax(slope * scores[i]) into `out`, row by row, and correct the share of the best class.
 
-    `knots` has two rows: a share of the best class, and how often classes with that share are right; both ascend from 0
-    to 1, and lines are drawn between them. The other classes keep their proportions, and none passes the best one.
+    The slope is b_0 + b_1 (largest score) + b_2 (its lead over the second), and at least `least`. `knots` has two rows:
+    a share of the best class, and how often classes with that share are right; both ascend from 0 to 1, and lines are
+    drawn between them. The other classes keep their proportions, and none passes the best one.
     """
+    kind = scores.dtype.type
     for i in range(len(scores)):
         row = out[i]
-        total = _weigh(scores[i], largest[i], slope[i], row)
-        next_one = slope[i] * (second[i] - largest[i])
-        next_one = _exp(next_one) / total if next_one > SMALLEST else 0.0
+        largest, second, best = _largest_two(scores[i])
+        lead = largest - second
+        slope = max(b[0] + b[1] * largest + b[2] * (lead if second > -np.inf else 0.0), least)
+        total = float(_weigh(scores[i], largest, kind(slope), row))
+        next_one = np.exp(-slope * lead) / total
         rest = (total - 1.0) / total
         right = np.interp(1.0 / total, knots[0], knots[1])
         factor = 1.0
         if rest > 0.0:
-            least = next_one / (rest + next_one)
-            right = right if right >= least else min(1.0, AHEAD * least)
+            fewest = next_one / (rest + next_one)
+            right = right if right >= fewest else min(1.0, AHEAD * fewest)
             factor = (1.0 - right) / rest
         else:
             right = 1.0
-        factor /= total
+        factor = kind(factor / total)
         for k in range(len(row)):
             row[k] *= factor
-        row[best[i]] = right
+        row[best] = right
 
 
 @kernel
@@ -145,26 +168,29 @@ def _climb(a, b, c, d, inner_nodes, indptr, indices):
 
 
 @kernel
-def add_up(p, class_node, tree, up_indptr, up_indices, out):
-    """Write P(v) of each row of `p`, documents by classes, into `out`, documents by nodes."""
-    parent, inner_nodes, _, indptr, indices = tree
+def add_up(p, class_node, inner_nodes, children_indptr, children_indices, up_indptr, up_indices, out):
+    """Write P(v) of each row of `p`, documents by classes, into `out`, documents by nodes.
+
+    On a tree `inner_nodes` are the nodes that have children, from the last to the first. Without any, as for a lattice,
+    `up` has the ancestors of every node, itself included.
+    """
     last = len(p) - 1
     for i in range(len(p)):
         row = out[i]
         row[:] = 0.0
-        for k in range(len(class_node)):
-            row[class_node[k]] = p[i, k]
-        if len(parent):
+        if len(inner_nodes):
+            for k in range(len(class_node)):
+                row[class_node[k]] = p[i, k]
             if i % 4 == 3 or i == last:
                 first = i - i % 4
-                _climb(out[first], out[min(first + 1, i)], out[min(first + 2, i)], row, inner_nodes, indptr, indices)
+                second, third = out[min(first + 1, i)], out[min(first + 2, i)]
+                _climb(out[first], second, third, row, inner_nodes, children_indptr, children_indices)
         else:
             for k in range(len(class_node)):
                 v = class_node[k]
                 if p[i, k] > 0.0:
                     for q in range(up_indptr[v], up_indptr[v + 1]):
-                        if up_indices[q] != v:
-                            row[up_indices[q]] += p[i, k]
+                        row[up_indices[q]] += p[i, k]
             for v in range(len(row)):
                 row[v] = min(row[v], 1.0)
 
