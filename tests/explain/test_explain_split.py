@@ -8,7 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pinakes import HardPerceptron, HierarchyRidge, StochasticPerceptron, StructuredSVC, Taxonomy, TaxonomySVC
+from pinakes import (
+    CoupledSVC,
+    HardPerceptron,
+    HierarchyRidge,
+    StochasticPerceptron,
+    StructuredSVC,
+    Taxonomy,
+    TaxonomySVC,
+)
 from pinakes.decisions import Classifier
 from pinakes.documents import TextFeatures
 from pinakes.errors import LabelError, ParameterError
@@ -198,6 +206,21 @@ def test_models_over_nodes_with_label_sets(model):
     for i, why in enumerate(explain(model, X[:4], label="a/e", against="a")):
         names = model.classes_.tolist()
         check_sums(why, F[i, names.index("a/e")] - F[i, names.index("a")])
+
+
+@pytest.mark.parametrize("targets", ["categories", "nodes"])
+def test_coupled_machines_beyond_their_margin(targets):
+    """What a rare class loses beyond the margin counts as bias, of one answer and of a difference."""
+    X = documents()
+    sets = [[LEAVES[i % 5], *(["a"] if i % 7 == 0 else [])] for i in range(40)]
+    model = CoupledSVC(TREE, C=10, prior=0.5, cut=0.0, implied=False, targets=targets).fit(X, sets)
+    F = scores(model, X)
+    assert (F < -1).any()
+    names = model.classes_.tolist()
+    for label, against in ((a, b) for a in names for b in [None, *names] if a != b):
+        for i, why in enumerate(explain(model, X[:4], label=label, against=against)):
+            other = 0.0 if against is None else F[i, names.index(against)]
+            check_sums(why, F[i, names.index(label)] - other, 1e-6)
 
 
 def test_a_label_that_no_document_had():

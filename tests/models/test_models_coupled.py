@@ -63,11 +63,32 @@ def test_dense_and_sparse_documents_and_either_precision_agree(dense):
 def test_without_a_taxonomy_answers_are_those_of_one_vs_rest():
     documents, Y = make_multilabel_classification(300, 20, n_classes=5, random_state=1)
     peer = OneVsRestClassifier(LinearSVC(C=0.1, dual=True, tol=1e-8, max_iter=100_000)).fit(documents[:200], Y[:200])
-    m = CoupledSVC(C=0.1, tol=1e-6, cut=0.0).fit(documents[:200], Y[:200])
+    m = CoupledSVC(C=0.1, tol=1e-6, cut=0.0, prior=0).fit(documents[:200], Y[:200])
     expected = peer.decision_function(documents[200:])
     np.testing.assert_allclose(m.decision_function(documents[200:]), expected, atol=5e-3)
     sure = np.abs(expected) > 1e-2
     assert (m.predict(documents[200:]) == peer.predict(documents[200:]))[sure].all()
+
+
+def test_beyond_the_margin_scores_are_lowered_by_rarity():
+    sets = [s or ["a/c"] for s in SETS]
+    weight = np.arange(1.0, len(sets) + 1)
+    m = CoupledSVC(TREE, tol=1e-8, prior=0.3, cut=0.0).fit(X, sets, sample_weight=weight)
+    plain = X @ m.coef_.toarray().T + m.intercept_
+    beyond = np.interp(-plain, [0.9, 1.1], [0, 1])
+    found = m.decision_function(X)
+    np.testing.assert_allclose(found, plain - beyond * m.rarity_, atol=1e-5)
+    assert (beyond > 0).any()
+    for k in range(len(m.classes_)):  # the order of documents stays as it is
+        assert (np.diff(found[np.argsort(plain[:, k]), k]) >= -1e-9).all()
+    bare = CoupledSVC(TREE, tol=1e-8, prior=0, cut=0.0).fit(X, sets, sample_weight=weight)
+    np.testing.assert_allclose(bare.decision_function(X), plain, atol=1e-5)
+    share = [weight[[i for i, s in enumerate(sets) if k in _bare(s)]].sum() / weight.sum() for k in m.classes_]
+    np.testing.assert_allclose(m.rarity_, -0.3 * np.log(share))
+
+
+def _bare(labels):
+    return [a for a in labels if not any(b.startswith(a + "/") for b in labels)]
 
 
 def test_grid_search_finds_settings():
@@ -82,6 +103,7 @@ def test_grid_search_finds_settings():
         ({"loss": "log"}, "`loss` of CoupledSVC must be one of 'squared_hinge', 'hinge', got 'log'"),
         ({"targets": "leaves"}, "`targets` of CoupledSVC must be one of 'categories', 'nodes', got 'leaves'"),
         ({"C": 0}, "`C` of CoupledSVC must be a number > 0, got 0"),
+        ({"prior": -1}, "`prior` of CoupledSVC must be a number >= 0, got -1"),
         ({"intercept_scaling": -1}, "`intercept_scaling` of CoupledSVC must be a number > 0, got -1"),
         ({"tol": 0}, "`tol` of CoupledSVC must be a number > 0, got 0"),
         ({"max_iter": 0}, "`max_iter` of CoupledSVC must be a whole number >= 1, got 0"),

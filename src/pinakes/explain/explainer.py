@@ -15,7 +15,7 @@ from pinakes.documents.spans import Located, locate
 from pinakes.errors import LabelError, ParameterError, closest
 from pinakes.explain.explanation import Choice, DocumentPart, Explanation, NodePart, WordPart, largest
 from pinakes.explain.influence import Influence
-from pinakes.explain.views import Splits, View, view_of
+from pinakes.explain.views import AttributeView, Splits, View, view_of
 from pinakes.explain.ways import Floats, Ints, Ways
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
@@ -84,11 +84,16 @@ def explain(
     ways = view.ways(X, explained)
     if compared is not None:
         ways = ways.minus(view.ways(X, compared))
+    splits = view.split(X, ways)
+    if isinstance(view, AttributeView):
+        view.lower(X, ways, splits, explained, 1)
+        if compared is not None:
+            view.lower(X, ways, splits, compared, -1)
     influence = None
     if n_documents and view.linear:
         influence = Influence.of(classifier)
     return Explanations(
-        view, X, ways, view.split(X, ways), explained, compared, ranked, texts, ids, classifier.features, influence,
+        view, X, ways, splits, explained, compared, ranked, texts, ids, classifier.features, influence,
         n_documents, None if feature_names is None else list(feature_names),
     )  # fmt: skip
 
@@ -117,10 +122,7 @@ class Explanations(Sequence[Explanation]):
     @property
     def scores(self) -> Floats:
         """The scores that are explained, one a document."""
-        splits = self._splits
-        total = np.concatenate([[0.0], np.cumsum(splits.parts)])[splits.starts]
-        bias = np.concatenate([[0.0], np.cumsum(splits.bias)])[self._ways.indptr]
-        return np.asarray(np.diff(total) + np.diff(bias))
+        return self._splits.scores(self._ways)
 
     @overload
     def __getitem__(self, i: int) -> Explanation: ...

@@ -16,6 +16,7 @@ from scipy import sparse
 from pinakes.errors import ParameterError
 from pinakes.explain.ways import Floats, Ints, Ways, attribute_ways, class_ways, node_ways, set_ways
 from pinakes.kernels.parts import split_scores
+from pinakes.kernels.ranking import lower_rare
 from pinakes.kernels.rows import Rows, rows_from_csr
 from pinakes.models.closed_outputs import ClosedOutputModel
 from pinakes.models.kernel_scoring import KernelScorer
@@ -33,6 +34,12 @@ class Splits(NamedTuple):
     parts: Floats  # answer by answer, rows by way
     starts: Ints  # where each answer's parts begin
     bias: Floats  # along all ways
+
+    def scores(self, ways: Ways) -> Floats:
+        """Give what the parts of each answer add up to."""
+        total = np.concatenate([[0.0], np.cumsum(self.parts)])[self.starts]
+        bias = np.concatenate([[0.0], np.cumsum(self.bias)])[ways.indptr]
+        return np.asarray(np.diff(total) + np.diff(bias))
 
 
 class View(ABC):
@@ -101,6 +108,7 @@ class AttributeView(LinearView):
     def __init__(self, model: Any, scorer: Any) -> None:
         self.taxonomy, self.classes, self.attributes = model.taxonomy_, model.classes_, model.attributes_
         self.intercept: Floats | None = None
+        self.rarity: Floats | None = getattr(model, "rarity_", None)
         if isinstance(scorer, Scorer):
             self.weights = scorer.rows.T if isinstance(scorer.rows, np.ndarray) else scorer.rows
             if getattr(model, "fit_intercept", False):
@@ -112,6 +120,21 @@ class AttributeView(LinearView):
 
     def ways(self, X: sparse.csr_array, classes: Ints) -> Ways:
         return attribute_ways(self.attributes, self.taxonomy, classes)
+
+    def lower(self, X: sparse.csr_array, ways: Ways, splits: Splits, classes: Ints, sign: int) -> None:
+        """Take from the bias what the score of one class a document loses beyond the margin; see CoupledSVC."""
+        if self.rarity is None:
+            return
+        whole = self.ways(X, classes)
+        scores = self.split(X, whole).scores(whole)[None]
+        lowered = scores.copy()
+        lower_rare(lowered, self.rarity[classes])
+        owner = np.repeat(np.arange(X.shape[0]), np.diff(ways.indptr))
+        own = np.flatnonzero((ways.columns == self.attributes.own[classes][owner]) & (ways.factors * sign > 0))
+        at = ways.indptr[1:] - 1  # the end of the way, where the class has no place of its own
+        at[owner[own]] = own
+        some = np.diff(ways.indptr) > 0
+        splits.bias[at[some]] += sign * (lowered - scores)[0, some]
 
     def bias(self, X: sparse.csr_array, ways: Ways) -> Floats:
         out = super().bias(X, ways)

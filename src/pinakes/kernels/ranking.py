@@ -7,6 +7,7 @@ import numpy as np
 from pinakes.kernels.compile import kernel
 from pinakes.kernels.outputs import score_document, sum_down
 
+NEAR, FAR = -0.9, -1.1  # scores about the margin of what a document is not
 SMALLEST = -30.0  # exp of less than this adds nothing that shows
 
 
@@ -64,3 +65,13 @@ def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, va
                 below = np.float64(scores[outputs.own[c]] - values[i, 0]) / temperature
                 if below > SMALLEST:
                     total[i] += np.exp(below)
+
+
+@kernel
+def lower_rare(scores, loss):
+    """Lower the scores of each row beyond the margin, in place: by loss[k] from FAR on, by nothing down to NEAR."""
+    for i in range(scores.shape[0]):
+        for k in range(scores.shape[1]):
+            beyond = (NEAR - scores[i, k]) / (NEAR - FAR)
+            if beyond > 0.0:
+                scores[i, k] -= loss[k] * min(beyond, 1.0)

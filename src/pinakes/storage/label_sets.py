@@ -57,6 +57,8 @@ def sets_state(model: LabelSetModel) -> tuple[dict[str, Any], Tensors]:
         "history": [list(map(float, _numbers(p))) for p in fitted.history_],
     }
     tensors = {"cut.offset": cut.offset.astype(np.float64), "cut.coef": cut.coef.astype(np.float64)}
+    if isinstance(model, CoupledSVC):
+        tensors["rarity"] = model.rarity_.astype(np.float64)
     if model.form_ == "indicator":
         place = {node: v for v, node in enumerate(model.taxonomy_.ids)}
         tensors["label.columns"] = np.array([place[str(label)] for label in model.columns_], dtype=np.int32)
@@ -72,6 +74,8 @@ def make_sets_model(kind: str, fields: Fields, taxonomy: Taxonomy, apart: dict[s
     """Make the estimator again, not yet fitted; `apart` are the settings that were stored by what they say."""
     settings = fields.mapping("settings")
     estimator = ESTIMATORS[kind]
+    if estimator is CoupledSVC:
+        settings = {"prior": 0.0} | settings  # older files have none
     known = set(estimator().get_params()) - {*NOT_STORED, *apart}
     if set(settings) != known:
         raise ModelFileError(f"{fields.path}: the settings are not those of {kind}; train the model again")
@@ -103,6 +107,12 @@ def set_fitted(model: Any, fields: Fields, tensors: Tensors, taxonomy: Taxonomy,
     model.cut_ = Cut(
         offset.copy(), coef.copy(), fields.integer("top", minimum=0), never_empty=fields.boolean("never_empty")
     )
+    if isinstance(model, CoupledSVC):
+        model.rarity_ = np.zeros(n_classes)
+        if model.prior > 0:
+            model.rarity_ = take(tensors, "rarity", np.float64, [n_classes], where).copy()
+            if not np.isfinite(model.rarity_).all():
+                raise ModelFileError(f"{where}: the rarities have values that are no numbers; train the model again")
     model.stopped_ = fields.text("stopped")
     model.n_iter_ = fields.integer("n_iter", minimum=0)
 
