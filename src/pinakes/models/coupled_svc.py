@@ -46,12 +46,12 @@ class CoupledSVC(LabelSetModel):
     one-vs-rest SVMs of LIBLINEAR. A score above 0 says that the document belongs to the class.
 
     Most classes are beyond the margin, F < -1, where the SVM does not care how far; there frequency knows better which
-    class is the less unlikely one. So scores are lowered by
+    class is the less unlikely one. So `decision_function` and `rank` give scores that are lowered by
 
         prior * log(n / n_r) * h(F)        h(F) = 0 for F >= -0.9, 1 for F <= -1.1, and a straight line between them
 
-    where n_r of n training documents belong to r. This orders what is far from being an answer, and lowers the ranking
-    loss (a third on GO's functions, 4,517 labels); answers stay as they are.
+    where n_r of n training documents belong to r. This orders what is far from being an answer, and so lowers the
+    ranking loss where classes are many; the answers of `predict` stay as they are.
 
     Parameters
     ----------
@@ -325,7 +325,9 @@ class CoupledSVC(LabelSetModel):
         if dense != isinstance(X, np.ndarray):
             X = X.toarray() if dense else writable_csr(X)
         scores = self._scorer.scores(self._with_constant(X), parameters.count_threads(self))
-        scores = np.asarray(scores, dtype=np.float64)
+        return np.asarray(scores, dtype=np.float64)
+
+    def _ranked(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         ranking.lower_rare(scores, self.rarity_)
         return scores
 

@@ -76,7 +76,7 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         has the best score of the classes below it, and the worst of all where there are none.
         """
         X = self._check_documents(X)
-        scores = np.concatenate([self._scores(part) for part in self._blocks(X)])
+        scores = np.concatenate([self._ranked(self._scores(part)) for part in self._blocks(X)])
         if self.form_ == "single" and len(self.classes_) == 2:
             return np.asarray(scores[:, 1] - scores[:, 0])
         return self._by_column(scores) if self.form_ == "indicator" else scores
@@ -120,14 +120,15 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _rank(self, scores: Floats, n_best: int, temperature: float) -> Ranking:
         n_best = min(n_best, scores.shape[1])
+        margins = self.cut_.margins(scores) if temperature > 0 and self.form_ != "single" else None
+        scores = self._ranked(scores)
         best = _best(scores, n_best)
         values = np.take_along_axis(scores, best, axis=1)
         if temperature <= 0:
             return Ranking(best, values, None)
         with np.errstate(over="ignore"):
-            if self.form_ != "single":
-                margins = np.take_along_axis(self.cut_.margins(scores), best, axis=1)
-                return Ranking(best, values, 1.0 / (1.0 + np.exp(-margins / temperature)))
+            if margins is not None:
+                return Ranking(best, values, 1.0 / (1.0 + np.exp(-np.take_along_axis(margins, best, 1) / temperature)))
             shares = np.exp((scores - values[:, :1]) / temperature)
         return Ranking(best, values, np.take_along_axis(shares, best, axis=1) / shares.sum(axis=1, keepdims=True))
 
@@ -169,6 +170,10 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _scores(self, X: Any) -> Floats:
         """Give the scores of all classes for documents as `_documents` lays them out, documents by classes."""
+
+    def _ranked(self, scores: Floats) -> Floats:
+        """Give the scores that classes are ranked by; those that answers are cut by are given, and may be changed."""
+        return scores
 
     # -- what fit, load and predict share --------------------------------------------------------------------
 
