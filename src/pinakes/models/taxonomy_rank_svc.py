@@ -56,7 +56,8 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
         The same as similarities <Lambda(y), Lambda(y')>, or a function of two lists of labels that gives them.
     slack : {"document", "pair"}, default="document"
         Whether all pairs of a document share one slack, or each has its own: then the sum of losses of all wrongly
-        ordered pairs is bounded, and documents with many labels count more.
+        ordered pairs is bounded, and documents with many labels count more. With thousands of classes "pair" is slow:
+        nearly every pair of a label and another class is in the way at first.
     solver : {"ascent", "greedy", "joint", "exhaustive"}, default="ascent"
         The algorithm. All reach the same optimum. "ascent" is for work; "greedy" is Algorithm 1 of the 2007 paper, for
         small problems, and "joint" and "exhaustive" are its relatives from the papers before; see
