@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,10 @@ def test_predict_stops_where_it_is_unsure(pinakes):
     assert set(deep["sure"][0]) == {"label", "name", "path", "score", "confidence"}
     many = answers(pinakes("predict", "text.pinakes", "new.jsonl", "--decision", "sets:0.99"))
     assert len(many["strange"]) == 4
-    assert answers(pinakes("predict", "text.pinakes", "new.jsonl", "--decision", "coverage:0.99"))["strange"] == []
+    silent = ("predict", "text.pinakes", "new.jsonl", "--decision", "coverage:0.99")
+    assert answers(pinakes(*silent))["strange"] == []
+    assert "strange,,,,,," in pinakes(*silent, "--format", "csv").out.splitlines()
+    assert re.search(r"^ *strange +– +nothing said *$", pinakes(*silent, "--format", "table").out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

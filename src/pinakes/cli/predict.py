@@ -59,7 +59,8 @@ def command(
     probability that a label lies at or below it; --sets gives the model's own answer, and --decision expected-loss the
     set with the smallest expected loss.
 
-    With --decision, "labels" holds the answer alone: a category, a node above categories, several, or nothing ([]).
+    With --decision, "labels" holds the answer alone: a category, a node above categories, several, or nothing ([]; in
+    CSV and tables, a row without a label).
     """
     check_inputs(*docs)
     if sets:
@@ -108,20 +109,18 @@ def _write_csv(answers: Iterator[tuple[str, list[Any]]]) -> None:
         for rank, answer in enumerate(ranked, start=1):
             path = " > ".join(answer.path)
             out.writerow([id, rank, answer.label, answer.name, path, f"{answer.score:.6f}", f"{answer.confidence:.6f}"])
+        if not ranked:
+            out.writerow([id, *[""] * 6])
 
 
 def _write_table(answers: Iterator[tuple[str, list[Any]]]) -> None:
-    rows = [
-        (
-            id if rank == 0 else "",
-            answer.label,
-            " > ".join(answer.path),
-            f"{answer.score:.3f}",
-            f"{answer.confidence:.0%}",
-        )
-        for id, ranked in answers
-        for rank, answer in enumerate(ranked)
-    ]
+    rows: list[tuple[str, ...]] = []
+    for id, ranked in answers:
+        for rank, answer in enumerate(ranked):
+            shown = f"{answer.score:.3f}", f"{answer.confidence:.0%}"
+            rows.append((id if rank == 0 else "", answer.label, " > ".join(answer.path), *shown))
+        if not ranked:
+            rows.append((id, "–", "nothing said", "", ""))
     write_table(["id", "label", "path", "score", "confidence"], rows, numbers=["score", "confidence"])
 
 
