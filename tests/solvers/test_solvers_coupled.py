@@ -115,6 +115,7 @@ def test_flat_classes_are_one_vs_rest_svms_of_liblinear(loss, bias, density):
     settings = {
         "C": 0.5,
         "loss": loss,
+        "prior": 0,
         "fit_intercept": bias,
         "intercept_scaling": 1.3,
         "tol": 2e-5,
@@ -159,7 +160,7 @@ def test_every_node_may_have_a_problem():
         taxonomy, classes, X, Y, loss, node_weight, bias = draw_problem(k)
         sets = as_sets(Y, classes)
         above = [{taxonomy.ids[u] for c in s for u in taxonomy.ancestors.of(taxonomy.index(c))} for s in sets]
-        settings = {"loss": loss, "node_weight": node_weight, "tol": 1e-6, "cut": 0.0, "implied": False}
+        settings = {"loss": loss, "node_weight": node_weight, "prior": 0, "tol": 1e-6, "cut": 0.0, "implied": False}
         nodes = CoupledSVC(taxonomy, targets="nodes", fit_intercept=bias, **settings).fit(X, sets)
         closed = CoupledSVC(taxonomy, fit_intercept=bias, **settings).fit(X, above)
         assert nodes.classes_.tolist() == classes

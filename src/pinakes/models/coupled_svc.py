@@ -50,7 +50,7 @@ class CoupledSVC(LabelSetModel):
 
         prior * log(n / n_r) * h(F)        h(F) = 0 for F >= -0.9, 1 for F <= -1.1, and a straight line between them
 
-    where n_r of n training documents belong to r. This orders what is far from being an answer, and so lowers the
+    where n_r of n training documents have the label r. This orders what is far from being an answer, and so lowers the
     ranking loss where classes are many; the answers of `predict` stay as they are.
 
     Parameters
