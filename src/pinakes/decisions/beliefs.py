@@ -15,7 +15,7 @@ import numpy.typing as npt
 from pinakes.decisions.calibration import Calibration
 from pinakes.decisions.held_out import nodes_of
 from pinakes.decisions.set_calibration import SetCalibration
-from pinakes.kernels import beliefs, choices
+from pinakes.kernels import beliefs
 from pinakes.taxonomy import Taxonomy
 
 Floats = npt.NDArray[np.float64]
@@ -41,7 +41,7 @@ class Beliefs:
         return len(self.scores)
 
     @cached_property
-    def classes(self) -> npt.NDArray[Any]:
+    def classes(self) -> Floats:
         if isinstance(self.believer.calibration, SetCalibration):
             return self.nodes[:, self.believer.class_node]
         return self.believer.calibration.probabilities(self.scores)
@@ -52,8 +52,7 @@ class Beliefs:
         if isinstance(believer.calibration, SetCalibration):
             return believer.calibration.probabilities(self.scores, believer.class_node, taxonomy)
         out = np.empty((len(self), len(taxonomy)))
-        up = taxonomy.parents if len(believer.inner_nodes) else taxonomy.ancestors  # parents: not looked at
-        beliefs.add_up(self.classes, believer.class_node, believer.inner_nodes, *taxonomy.children, *up, out)
+        beliefs.add_up(self.classes, believer.below, *taxonomy.parents, out)
         return out
 
     def of(self, nodes: list[npt.NDArray[np.int64]]) -> list[Floats]:
@@ -64,7 +63,8 @@ class Beliefs:
         out = np.empty(sum(sizes))
         if len(out):
             documents = np.repeat(np.arange(len(nodes)), sizes)
-            choices.probabilities(self.classes, documents, np.concatenate(nodes), self.believer.below, out)
+            up = self.believer.taxonomy.ancestors
+            beliefs.of_nodes(self.classes, documents, np.concatenate(nodes), self.believer.below, *up, out)
         return np.split(out, np.cumsum(sizes[:-1]))
 
 
@@ -105,15 +105,8 @@ class Believer:
         return parent
 
     @cached_property
-    def inner_nodes(self) -> npt.NDArray[np.int32]:
-        """The nodes of a tree that have children, from the last to the first; none for a lattice."""
-        if not self.taxonomy.is_tree:
-            return NO_NODES
-        return np.ascontiguousarray(np.flatnonzero(self.taxonomy.children.sizes())[::-1].astype(np.int32))
-
-    @cached_property
     def below(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """The classes at or below each node: where they begin and end in a list, and the list (kernels/choices.py)."""
+        """The classes at or below each node: where they begin and end in a list, and the list (kernels/beliefs.py)."""
         place = np.full(len(self.taxonomy), -1)
         place[self.class_node] = np.arange(len(self.class_node))
         if self.taxonomy.is_tree:

@@ -61,9 +61,9 @@ class Calibration:
         """Give the plain softmax of scores divided by a temperature."""
         return cls((1 / temperature, 0.0, 0.0), 1 / temperature)
 
-    def probabilities(self, scores: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Give the probabilities of all classes, documents by classes, from their scores and in their precision."""
-        out = np.empty(scores.shape, dtype=scores.dtype)
+    def probabilities(self, scores: npt.NDArray[Any]) -> Floats:
+        """Give the probabilities of all classes, documents by classes, from their scores."""
+        out = np.empty(scores.shape)
         beliefs.shares(scores, self.slope, self.least, self.knots, out)
         return out
 

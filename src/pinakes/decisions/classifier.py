@@ -235,9 +235,8 @@ class Classifier:
         """Give the probability of every node, documents by nodes of the taxonomy (`model.taxonomy_.ids`).
 
         With one label a document, a node has the sum over the distinct categories at or below it; with label sets, the
-        probability that one of the labels lies there. A parent is never less likely than its child; all is as precise
-        as the scores are. With `least`, a sparse array of the probabilities that are at least so large: for many
-        documents and nodes.
+        probability that one of the labels lies there. A parent is never less likely than its child. With `least`, a
+        sparse array of the probabilities that are at least so large: for many documents and nodes.
         """
         if not 0 <= least < 1:
             raise ParameterError(f"`least` must be a number from 0 to below 1, got {least!r}")

@@ -83,7 +83,7 @@ def node_needs(believer: Believer, beliefs: Beliefs, true: npt.NDArray[np.int64]
 def set_needs(believer: Believer, beliefs: Beliefs, truth: npt.NDArray[np.int64] | sparse.csr_array) -> Floats:
     """Give the least t at which the answer of many holds the true class, or all true classes of a label set."""
     if not isinstance(truth, sparse.csr_array):
-        share: Floats = 1.0 - beliefs.classes[np.arange(len(truth)), truth].astype(np.float64)
+        share: Floats = 1.0 - beliefs.classes[np.arange(len(truth)), truth]
         return np.where(truth == beliefs.scores.argmax(axis=1), 0.0, share)
     out = np.zeros(truth.shape[0])
     for i in range(truth.shape[0]):

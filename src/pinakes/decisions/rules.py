@@ -99,7 +99,7 @@ def decide(
         if level is not None:
             answers[beliefs.classes.max(axis=1) < level] = NOTHING
         else:
-            answers[gain_over_nothing(believer, beliefs, loss, answers) < 0] = NOTHING
+            answers[_gains_nothing(believer, beliefs, loss, answers)] = NOTHING
     return _one_each(answers)
 
 
@@ -128,26 +128,24 @@ def least_loss(believer: Believer, beliefs: Beliefs, loss: Loss) -> Nodes:
 
 def expected_loss(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.float64]:
     """Give the expected loss of one answer a document."""
-    return loss_of_nothing(believer, beliefs, loss) - gain_over_nothing(believer, beliefs, loss, answers)
-
-
-def gain_over_nothing(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.float64]:
-    """Give by how much one answer a document is expected to cost less than saying nothing."""
     documents = np.arange(len(answers))
     if isinstance(loss, NodeLoss):
-        gain = np.empty(len(answers))
-        up = believer.taxonomy.ancestors
-        choices.gain_of_answers(beliefs.classes, believer.below, loss.miss, loss.false, *up, answers, gain)
-        return gain
+        return loss_of_nothing(believer, beliefs, loss) - _gain(believer, beliefs, loss, answers)
     if isinstance(loss, ZeroOneLoss):
         place = np.full(len(believer.taxonomy) + 1, -1)
         place[believer.class_node] = np.arange(len(believer.class_node))
         known = place[answers]
-        share: npt.NDArray[np.float64] = np.where(known >= 0, beliefs.classes[documents, np.maximum(known, 0)], 0.0)
-        return share
-    rows, columns = _matrix_rows(believer, loss), _matrix(loss).find(answers)
-    expected: npt.NDArray[np.float64] = (beliefs.classes @ rows)[documents, columns]
-    return loss_of_nothing(believer, beliefs, loss) - expected
+        return np.where(known >= 0, 1.0 - beliefs.classes[documents, np.maximum(known, 0)], 1.0)
+    expected: npt.NDArray[np.float64] = beliefs.classes @ _matrix_rows(believer, loss)
+    return expected[documents, _matrix(loss).find(answers)]
+
+
+def _gain(believer: Believer, beliefs: Beliefs, loss: NodeLoss, answers: Nodes) -> npt.NDArray[np.float64]:
+    """Give by how much one answer a document is expected to cost less than saying nothing."""
+    gain = np.empty(len(answers))
+    up = believer.taxonomy.ancestors
+    choices.gain_of_answers(beliefs.classes, believer.below, loss.miss, loss.false, *up, answers, gain)
+    return gain
 
 
 def loss_of_nothing(believer: Believer, beliefs: Beliefs, loss: Loss) -> npt.NDArray[np.float64]:
@@ -161,6 +159,15 @@ def loss_of_nothing(believer: Believer, beliefs: Beliefs, loss: Loss) -> npt.NDA
         each = _matrix_rows(believer, loss).max(axis=1)
     missed: npt.NDArray[np.float64] = beliefs.classes @ each
     return missed
+
+
+def _gains_nothing(believer: Believer, beliefs: Beliefs, loss: Loss, answers: Nodes) -> npt.NDArray[np.bool_]:
+    """Say for which documents the answer is expected to cost more than saying nothing."""
+    if isinstance(loss, NodeLoss):
+        worse: npt.NDArray[np.bool_] = _gain(believer, beliefs, loss, answers) < 0
+    else:
+        worse = expected_loss(believer, beliefs, loss, answers) > loss_of_nothing(believer, beliefs, loss)
+    return worse
 
 
 def _best(believer: Believer, beliefs: Beliefs) -> Nodes:
@@ -191,13 +198,12 @@ def _covering(name: str, level: float, believer: Believer, beliefs: Beliefs, cov
 
 
 def _classes_within(believer: Believer, beliefs: Beliefs, threshold: float) -> list[Nodes]:
-    """Give the best class, and all others with 1 - p <= threshold."""
-    p, best = beliefs.classes, _best(believer, beliefs)
+    """Give the classes with 1 - p <= threshold, or the best one where there is none."""
+    p = beliefs.classes
     classes, indptr = np.empty(p.size + 1, dtype=np.int32), np.empty(len(p) + 1, dtype=np.int64)
-    choices.classes_within(p, threshold, classes, indptr)
+    choices.classes_within(beliefs.scores, p, threshold, classes, indptr)
     nodes = believer.class_node.astype(np.int64).take(classes[: indptr[-1]])
-    ends = indptr.tolist()
-    return [nodes[a:b] if a < b else best[i : i + 1] for i, (a, b) in enumerate(pairwise(ends))]
+    return [nodes[a:b] for a, b in pairwise(indptr.tolist())]
 
 
 def _label_sets(decision: Decision, believer: Believer, beliefs: Beliefs, loss: Loss) -> list[Nodes]:

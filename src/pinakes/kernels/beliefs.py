@@ -2,12 +2,10 @@
 
     P(v) = sum of the probabilities of the distinct classes at or below v
 
-On a tree this is one pass from the last inner node to the first (parents come before children). On a lattice a class
-counts once for each node above it, however many ways lead there, and classes are added in one order everywhere. Adding
-numbers that are not negative never makes a sum smaller, rounded or not, and so a parent is never less likely than its
-child.
+and never more than that of a node above it, whatever the rounding: a parent is never less likely than its child.
 
-All is worked out in the precision of the scores; sums over classes, in double.
+`below` says which classes lie at or below a node: classes[first[v]:last[v]], or, where there are no `classes`, the
+classes from first[v] to last[v] themselves. On a lattice a class counts once, however many ways lead there.
 """
 
 from __future__ import annotations
@@ -18,15 +16,14 @@ from pinakes.kernels.compile import inner, kernel, summing
 
 SMALLEST = -25.0  # exp of less than this adds nothing that shows
 BLOCK = 64  # scores whose largest is found at a time
-AHEAD = 1.0 + 1e-9  # the best class stays ahead of the second, whatever the rounding
 
 
-@inner
+@summing
 def _exp(x):
     """Give exp(x) for x from SMALLEST to 0: a series for x / 64, squared six times.
 
     Unlike the one of the library it is worked out for several x at once. Right to nine digits, of single numbers to
-    five, which is what their scores are worth.
+    five, which is more than the scores are worth.
     """
     kind = type(x)
     h = x * kind(1 / 64)
@@ -49,16 +46,16 @@ def _exp(x):
 
 @summing
 def _weigh(scores, largest, slope, weights):
-    """Write exp(slope * (score - largest)) for each score, and give the sum."""
+    """Write exp(slope * (score - largest)) for each score, in its precision, and give the sum, in double."""
     kind = scores.dtype.type
     smallest, nothing = kind(SMALLEST), kind(0.0)
-    total = nothing
     for k in range(len(scores)):
         below = slope * (scores[k] - largest)
         weight = _exp(max(below, smallest))
-        weight = weight if below > smallest else nothing
-        weights[k] = weight
-        total += weight
+        weights[k] = weight if below > smallest else nothing
+    total = np.float64(0.0)
+    for k in range(len(weights)):
+        total += weights[k]
     return total
 
 
@@ -106,26 +103,27 @@ def shares(scores, b, least, knots, out):
     a share of the best class, and how often classes with that share are right; both ascend from 0 to 1, and lines are
     drawn between them. The other classes keep their proportions, and none passes the best one.
     """
-    kind = scores.dtype.type
+    kind, weights = scores.dtype.type, np.empty(scores.shape[1], dtype=scores.dtype)
+    ahead = 1.0 + 256.0 * np.finfo(scores.dtype).eps  # the best class stays ahead of the second, whatever the rounding
     for i in range(len(scores)):
-        row = out[i]
         largest, second, best = _largest_two(scores[i])
         lead = largest - second
         slope = max(b[0] + b[1] * largest + b[2] * (lead if second > -np.inf else 0.0), least)
-        total = float(_weigh(scores[i], largest, kind(slope), row))
-        next_one = np.exp(-slope * lead) / total
+        total = _weigh(scores[i], largest, kind(slope), weights)
+        next_one = _exp(max(-kind(slope) * lead, kind(SMALLEST))) / total
         rest = (total - 1.0) / total
         right = np.interp(1.0 / total, knots[0], knots[1])
         factor = 1.0
         if rest > 0.0:
             fewest = next_one / (rest + next_one)
-            right = right if right >= fewest else min(1.0, AHEAD * fewest)
+            right = right if right >= fewest else min(1.0, ahead * fewest)
             factor = (1.0 - right) / rest
         else:
             right = 1.0
-        factor = kind(factor / total)
+        factor /= total
+        row = out[i]
         for k in range(len(row)):
-            row[k] *= factor
+            row[k] = factor * weights[k]
         row[best] = right
 
 
@@ -153,46 +151,40 @@ def surprise_of_shares(scores, largest, slope, true, unknown, pull):
     return value / len(scores)
 
 
-@inner
-def _climb(a, b, c, d, inner_nodes, indptr, indices):
-    """Add to every inner node what its children have, in four rows at once; the same row may be given several times."""
-    for v in inner_nodes:
-        in_a, in_b, in_c, in_d = a[v], b[v], c[v], d[v]
-        for q in range(indptr[v], indptr[v + 1]):
-            child = indices[q]
-            in_a += a[child]
-            in_b += b[child]
-            in_c += c[child]
-            in_d += d[child]
-        a[v], b[v], c[v], d[v] = min(in_a, 1.0), min(in_b, 1.0), min(in_c, 1.0), min(in_d, 1.0)
+@summing
+def probability(p, v, below):
+    """Give P(v) of one document, as it is rounded by itself."""
+    first, last, classes = below
+    total = 0.0
+    if len(classes):
+        inside = classes[first[v] : last[v]]
+        for q in range(len(inside)):
+            total += p[inside[q]]
+    else:
+        shares = p[first[v] : last[v]]
+        for k in range(len(shares)):  # by number, so that several are added at once
+            total += shares[k]
+    return min(total, 1.0)
 
 
 @kernel
-def add_up(p, class_node, inner_nodes, children_indptr, children_indices, up_indptr, up_indices, out):
-    """Write P(v) of each row of `p`, documents by classes, into `out`, documents by nodes.
-
-    On a tree `inner_nodes` are the nodes that have children, from the last to the first. Without any, as for a lattice,
-    `up` has the ancestors of every node, itself included.
-    """
-    last = len(p) - 1
+def add_up(p, below, parents_indptr, parents_indices, out):
+    """Write P(v) of each row of `p`, documents by classes, into `out`, documents by nodes; parents come first."""
     for i in range(len(p)):
-        row = out[i]
-        row[:] = 0.0
-        if len(inner_nodes):
-            for k in range(len(class_node)):
-                row[class_node[k]] = p[i, k]
-            if i % 4 == 3 or i == last:
-                first = i - i % 4
-                second, third = out[min(first + 1, i)], out[min(first + 2, i)]
-                _climb(out[first], second, third, row, inner_nodes, children_indptr, children_indices)
-        else:
-            for k in range(len(class_node)):
-                v = class_node[k]
-                if p[i, k] > 0.0:
-                    for q in range(up_indptr[v], up_indptr[v + 1]):
-                        row[up_indices[q]] += p[i, k]
-            for v in range(len(row)):
-                row[v] = min(row[v], 1.0)
+        for v in range(out.shape[1]):
+            P = probability(p[i], v, below)
+            for q in range(parents_indptr[v], parents_indptr[v + 1]):
+                P = min(P, out[i, parents_indices[q]])
+            out[i, v] = P
+
+
+@kernel
+def of_nodes(p, documents, nodes, below, up_indptr, up_indices, out):
+    """Write P(v) for pairs of a document and a node; `up` has the ancestors of every node, itself included."""
+    for j in range(len(nodes)):
+        out[j] = 1.0
+        for q in range(up_indptr[nodes[j]], up_indptr[nodes[j] + 1]):
+            out[j] = min(out[j], probability(p[documents[j]], up_indices[q], below))
 
 
 @kernel

@@ -1,10 +1,7 @@
-"""Answers from the probabilities of classes (kernels/beliefs.py), one document after the other.
+"""Answers from the probabilities of classes, one document after the other.
 
-    P(v) = sum of the probabilities of the distinct classes at or below v
-
-is worked out for the nodes that are looked at, on the way down from the roots: what lies below a node is no likelier
-than it, and so most nodes never are. `below` says which classes lie there: classes[first[v]:last[v]], or, where there
-are no `classes`, the classes from first[v] to last[v] themselves.
+P(v) and `below` are those of kernels/beliefs.py. P is worked out for the nodes that are looked at, on the way down from
+the roots: what lies below a node is no likelier than it, and so most nodes never are.
 
 The answer NOTHING stands above all roots: it says that nothing is said.
 """
@@ -13,32 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pinakes.kernels.beliefs import probability
 from pinakes.kernels.compile import kernel, summing
 
 NOTHING = -1
-
-
-@summing
-def _probability(p, v, below):
-    """Give P(v) of one document."""
-    first, last, classes = below
-    total = 0.0
-    if len(classes):
-        inside = classes[first[v] : last[v]]
-        for q in range(len(inside)):
-            total += p[inside[q]]
-    else:
-        shares = p[first[v] : last[v]]
-        for k in range(len(shares)):  # by number, so that several are added at once
-            total += shares[k]
-    return min(total, 1.0)
-
-
-@kernel
-def probabilities(p, documents, nodes, below, out):
-    """Write P(v) for pairs of a document and a node."""
-    for j in range(len(nodes)):
-        out[j] = _probability(p[documents[j]], nodes[j], below)
 
 
 @kernel
@@ -63,7 +38,7 @@ def least_expected_loss(p, below, miss, false, roots, children_indptr, children_
         so_far, nodes = 0.0, roots
         while True:
             for v in nodes:
-                P = _probability(p[i], v, below)
+                P = probability(p[i], v, below)
                 if least < P:
                     gain[v] = so_far + miss[v] * P - false[v] * (1.0 - P)
                     if gain[v] > best or (gain[v] == best and v < answer):
@@ -108,7 +83,7 @@ def gain_of_answers(p, below, miss, false, up_indptr, up_indices, answers, out):
         if answers[i] != NOTHING:
             for q in range(up_indptr[answers[i]], up_indptr[answers[i] + 1]):
                 v = up_indices[q]
-                P = _probability(p[i], v, below)
+                P = probability(p[i], v, below)
                 out[i] += miss[v] * P - false[v] * (1.0 - P)
 
 
@@ -117,27 +92,31 @@ def deepest_above(p, below, roots, children_indptr, children_indices, levels, th
     """Write the deepest node with P(v) >= threshold, or NOTHING; of equally deep ones the likeliest, then the first."""
     n_nodes = len(levels)
     seen = np.full(n_nodes, -1)
-    waiting = np.empty(n_nodes, dtype=np.int64)
+    waiting, P = np.empty(n_nodes, dtype=np.int64), np.empty(n_nodes)
     for i in range(len(p)):
-        answer, level, likely = NOTHING, 0, 0.0
+        answer = NOTHING
         n_waiting = 0
-        nodes = roots
+        nodes, above = roots, 1.0
         while True:
             for v in nodes:
                 if seen[v] == i:  # by another way, on a lattice
                     continue
                 seen[v] = i
-                P = _probability(p[i], v, below)
-                if threshold <= P:
+                P[v] = min(probability(p[i], v, below), above)
+                if P[v] >= threshold:
                     waiting[n_waiting] = v
                     n_waiting += 1
-                    if levels[v] > level or (levels[v] == level and (likely < P or (likely == P and v < answer))):
-                        answer, level, likely = v, levels[v], P
+                    if (
+                        answer == NOTHING
+                        or levels[v] > levels[answer]
+                        or (levels[v] == levels[answer] and (P[v] > P[answer] or (P[v] == P[answer] and v < answer)))
+                    ):
+                        answer = v
             if n_waiting == 0:
                 break
             n_waiting -= 1
             v = waiting[n_waiting]
-            nodes = children_indices[children_indptr[v] : children_indptr[v + 1]]
+            nodes, above = children_indices[children_indptr[v] : children_indptr[v + 1]], P[v]
         answers[i] = answer
 
 
@@ -146,7 +125,7 @@ def _likeliest(p, nodes, below, above):
     """Give the likeliest of some nodes, of equals the first, and its P(v), rounded to no more than `above`."""
     best, most = nodes[0], -1.0
     for v in nodes:
-        P = _probability(p, v, below)
+        P = probability(p, v, below)
         if most < P:
             best, most = v, P
     return best, min(most, above)
@@ -191,8 +170,8 @@ def where_ways_part(p, below, roots, children_indptr, children_indices, true, up
 
 
 @kernel
-def classes_within(p, threshold, classes, indptr):
-    """Write the classes with 1 - p <= threshold, one row after the other; `classes` has room for all and one more."""
+def classes_within(scores, p, threshold, classes, indptr):
+    """Write the classes with 1 - p <= threshold, or the best one, row after row; `classes` has room for all and one."""
     at = 0
     for i in range(len(p)):
         indptr[i] = at
@@ -200,6 +179,9 @@ def classes_within(p, threshold, classes, indptr):
         for k in range(len(row)):
             classes[at] = k
             at += 1.0 - row[k] <= threshold
+        if at == indptr[i]:
+            classes[at] = np.argmax(scores[i])
+            at += 1
     indptr[len(p)] = at
 
 
