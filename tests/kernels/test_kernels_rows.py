@@ -8,10 +8,28 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 
 from pinakes.kernels import rows as growing
 
 pytestmark = pytest.mark.kernel
+
+
+@njit
+def add(rows, j, a, value, n_blocks):
+    """Add to one weight, unless there is no room for it; gives whether there was."""
+    if not growing.has_room(rows, j, n_blocks):
+        return False
+    p = growing.find_block(rows, j, a // growing.BLOCK, n_blocks)
+    if p < 0:
+        p = growing.make_block(rows, j, a // growing.BLOCK, n_blocks)
+    rows.data[p * growing.BLOCK + a % growing.BLOCK] += value
+    return True
+
+
+@njit
+def score(rows, j, x, scores, n_blocks):
+    growing.add_row(rows, j, x, scores, n_blocks)
 
 
 def grow(n_features, n_attributes, entries, dtype=np.float64, n_shards=1):
@@ -20,13 +38,9 @@ def grow(n_features, n_attributes, entries, dtype=np.float64, n_shards=1):
     rows = growing.empty_rows(n_features, n_attributes, dtype)
     dense = np.zeros((n_features, n_attributes), dtype=dtype)
     for j, a, value in entries:
-        if not growing.has_room(rows, j, n_blocks):
+        while not add(rows, j, a, value, n_blocks):
             with patch.object(growing, "FREE_BYTES", 0):  # little room, so that rows move often
                 rows = growing.with_room(rows, 4 * n_blocks, n_shards)
-        p = growing.find_block(rows, j, a // growing.BLOCK, n_blocks)
-        if p < 0:
-            p = growing.make_block(rows, j, a // growing.BLOCK, n_blocks)
-        rows.data[p * growing.BLOCK + a % growing.BLOCK] += value
         dense[j, a] += value
     return rows, dense, n_blocks
 
@@ -45,7 +59,7 @@ def test_rows_hold_what_was_written(seed, n_attributes, n_shards):
         np.testing.assert_array_equal(growing.rows_to_csr(kept, n_attributes).toarray(), dense)
         for j in range(3):
             scores = np.zeros(n_blocks * growing.BLOCK)
-            growing.add_row(kept, j, 2.0, scores, n_blocks)
+            score(kept, j, 2.0, scores, n_blocks)
             np.testing.assert_allclose(scores[:n_attributes], 2 * dense[j])
     assert len(kept.tag) == kept.length.sum()
 

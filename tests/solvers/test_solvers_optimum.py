@@ -14,6 +14,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from pinakes import TaxonomySVC
 from pinakes.errors import ConvergenceWarning
+from pinakes.solvers import ascent
 from reference.joint_svm import deltas, graph_of
 from reference.problems import LOSSES, WEIGHTS, optimum, random_problem
 from strategies import taxonomies
@@ -79,6 +80,32 @@ def test_the_problems_are_of_every_kind():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             assert m.fit(X, y).attributes_.n_attributes > 64 or node_weight == "flat"
+
+
+@pytest.mark.parametrize("k", range(N_PROBLEMS - N_WIDE, N_PROBLEMS))
+def test_steps_in_batches_reach_the_optimum_whatever_the_number_of_threads(k, monkeypatch):
+    """As where documents are many: each looks at all classes before its step, at first by their margins alone."""
+    (taxonomy, classes, X, y, loss, node_weight), _ = draw_problem(k)
+    looked = []
+    sweep = ascent._State.sweep
+
+    def watched(self, order, quiet, look=0, by_margin=False):
+        looked.append((look, by_margin))
+        return sweep(self, order, quiet, look, by_margin)
+
+    monkeypatch.setattr(ascent, "_batch_size", lambda X, norms: 3)
+    monkeypatch.setattr(ascent.growing, "FEW_BLOCKS", 0)
+    monkeypatch.setattr("pinakes.models.joint_machine.DENSE_ABOVE", 2)
+    monkeypatch.setattr(ascent._State, "sweep", watched)
+    expected = optimum(taxonomy, classes, X, y, 1.0, loss, node_weight, X @ X.T)
+    models = [
+        TaxonomySVC(taxonomy, loss=loss, node_weight=node_weight, C=1.0, tol=1e-6, max_iter=20_000, n_jobs=n).fit(X, y)
+        for n in (1, 2)
+    ]
+    assert [by_margin for look, by_margin in looked if look == ascent.N_FIRST] == [True, False, False] * 2
+    for m in models:
+        np.testing.assert_allclose([m.primal_objective_, m.dual_objective_], expected, rtol=1e-5)
+    assert models[0].primal_objective_ == models[1].primal_objective_
 
 
 @given(

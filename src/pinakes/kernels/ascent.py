@@ -210,8 +210,9 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
 class Scratch(NamedTuple):
     """Room that a thread writes to while it looks at a document; of no meaning afterwards."""
 
-    scores: np.ndarray  # (n_padded,): of the weights' type, as `delta`
+    scores: np.ndarray  # (n_padded,): of the weights' type, as `delta` and `ones`
     delta: np.ndarray
+    ones: np.ndarray  # always left at 1 for the own attributes of classes, NaN for the others
     several: np.ndarray  # float64 (n_multi,)
     change: np.ndarray  # float64 (n_padded,): always left at 0
     mark: np.ndarray  # uint8 (n_blocks,): always left at 0
@@ -261,39 +262,51 @@ def keep_worthy(active, beta, F, start, n_active):
     return kept - start
 
 
-@inner
+def make_class_room(y, widest, n_classes):
+    """Give a thread room for the QPs of documents with at most `widest` active classes."""
+    return (
+        np.empty(widest), np.empty(widest, dtype=np.int32), np.empty((widest, widest)),
+        np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest),
+    )  # fmt: skip
+
+
 def step_document(
-    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    i, b, X, x_norm2, y, C, look, by_margin, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
 ):  # fmt: skip
     """Solve the QP of document i over its active set; the weights are only read.
 
     Changes active set, beta and visits of the document, and writes into place b of `changes` what that means for the
-    weights. With `look` all classes are scored, and the worst violators take the free places of the active set before
-    the step; without it only the classes of the active set are scored. `slack` and `gap` take what is seen before the
-    step.
+    weights. With `look` > 0 all classes are scored, and so many of the worst violators at most take the free places of
+    the active set before the step; the worst by their margins alone, if `by_margin`, without Delta. Else only the
+    classes of the active set are scored. `slack` and `gap` take what is seen before the step.
     """
     scores, blocks = scratch.scores, scratch.blocks
     worst, found_classes, Q, F, old, deltas, shared = room
     changes.count[b] = 0
-    a_start, n_active = active_indptr[i], active_count[i]
-    if n_active == 0 and not look:
+    a_start, n_active = active_indptr[i], np.int64(active_count[i])
+    if n_active == 0 and look == 0:
         gap[i] = 0.0
         return
     y_i = y[i]
     n_few = 0
-    if look:
+    if look > 0:
         score_document(X, i, rows, outputs, scores, scratch.several)
-        delta_row(outputs, y_i, scratch.delta)
+        delta = scratch.ones if by_margin else scratch.delta
+        if not by_margin:
+            delta_row(outputs, y_i, delta)
         base = 1 - scores[outputs.own[y_i]]
+        delta[outputs.own[y_i]] = 0
         for k in range(a_start, a_start + n_active):
-            scratch.delta[outputs.own[active[k]]] = 0  # no need to find what is there already
-        free = active_indptr[i + 1] - a_start - n_active
+            delta[outputs.own[active[k]]] = 0  # no need to find what is there already
+        free = min(look, active_indptr[i + 1] - a_start - n_active)
         found = 0
         if free > 0:
-            found = find_violators(
-                scores, scratch.delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free]
-            )
+            found = find_violators(scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free])
+        if by_margin:
+            delta[outputs.own[y_i]] = 1
+            for k in range(a_start, a_start + n_active):
+                delta[outputs.own[active[k]]] = 1
         for k in range(found):
             active[a_start + n_active] = found_classes[k]
             beta[a_start + n_active] = 0.0
@@ -338,7 +351,7 @@ def step_document(
     solve_document(Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20)
 
     # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
-    if look:
+    if look > 0:
         n_few = collect_blocks(outputs, y_i, active[a_start : a_start + n_active], scratch.mark, blocks)
     moved = 0.0
     for k in range(n_active):

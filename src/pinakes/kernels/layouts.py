@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
-from pinakes.kernels.compile import inner
+from pinakes.kernels.compile import by_type
 from pinakes.kernels.rows import BLOCK, add_row, gather_row, has_room, scatter_row
 
 
@@ -20,7 +19,6 @@ def score_attributes(X, i, rows, scores):
     return (_score_dense if isinstance(rows, np.ndarray) else _score_sparse)(X, i, rows, scores)
 
 
-@inner
 def _score_sparse(X, i, rows, scores):
     indptr, indices, data = X
     scores[:] = 0
@@ -28,16 +26,13 @@ def _score_sparse(X, i, rows, scores):
         add_row(rows, indices[p], data[p], scores, len(scores) // BLOCK)
 
 
-@inner
 def _score_dense(X, i, rows, scores):
     scores[:] = np.dot(rows, X[0][i])
 
 
-@overload(score_attributes)
+@by_type(score_attributes)
 def _score_attributes(X, i, rows, scores):
-    if isinstance(rows, types.Array):
-        return lambda X, i, rows, scores: _score_dense(X, i, rows, scores)
-    return lambda X, i, rows, scores: _score_sparse(X, i, rows, scores)
+    return _score_dense if isinstance(rows, types.Array) else _score_sparse
 
 
 def score_blocks(X, i, rows, blocks, n_few, scores):
@@ -47,7 +42,6 @@ def score_blocks(X, i, rows, blocks, n_few, scores):
     )
 
 
-@inner
 def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
     indptr, indices, data = X
     for k in range(n_few):
@@ -57,18 +51,15 @@ def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
         gather_row(rows, indices[p], data[p], blocks, n_few, scores, len(scores) // BLOCK)
 
 
-@inner
 def _score_blocks_dense(X, i, rows, blocks, n_few, scores):
     for k in range(n_few):
         a = blocks[k] * BLOCK
         scores[a : a + BLOCK] = np.dot(rows[a : a + BLOCK], X[0][i])
 
 
-@overload(score_blocks)
+@by_type(score_blocks)
 def _score_blocks(X, i, rows, blocks, n_few, scores):
-    if isinstance(rows, types.Array):
-        return lambda X, i, rows, blocks, n_few, scores: _score_blocks_dense(X, i, rows, blocks, n_few, scores)
-    return lambda X, i, rows, blocks, n_few, scores: _score_blocks_sparse(X, i, rows, blocks, n_few, scores)
+    return _score_blocks_dense if isinstance(rows, types.Array) else _score_blocks_sparse
 
 
 def change_weights(X, batch, changes, shard, at, rows, n_blocks):
@@ -81,7 +72,6 @@ def change_weights(X, batch, changes, shard, at, rows, n_blocks):
     )
 
 
-@inner
 def _change_sparse(X, batch, changes, shard, at, rows, n_blocks):
     indptr, indices, data = X
     n_shards = len(rows.free)
@@ -100,7 +90,6 @@ def _change_sparse(X, batch, changes, shard, at, rows, n_blocks):
     return True
 
 
-@inner
 def _change_dense(X, batch, changes, shard, at, rows, n_blocks):
     values = X[0]
     n_shards, n_features = len(at), values.shape[1]
@@ -117,12 +106,6 @@ def _change_dense(X, batch, changes, shard, at, rows, n_blocks):
     return True
 
 
-@overload(change_weights)
+@by_type(change_weights)
 def _change_weights(X, batch, changes, shard, at, rows, n_blocks):
-    if isinstance(rows, types.Array):
-        return lambda X, batch, changes, shard, at, rows, n_blocks: _change_dense(
-            X, batch, changes, shard, at, rows, n_blocks
-        )
-    return lambda X, batch, changes, shard, at, rows, n_blocks: _change_sparse(
-        X, batch, changes, shard, at, rows, n_blocks
-    )
+    return _change_dense if isinstance(rows, types.Array) else _change_sparse

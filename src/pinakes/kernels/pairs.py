@@ -65,14 +65,14 @@ class PairRoom(NamedTuple):
 
 
 @inner
-def make_pair_room(labels, widest, n_classes):
+def make_pair_room(y, widest, n_classes):
     """Give room for documents of at most `widest` active pairs."""
     several = min(2 * widest, n_classes)
     return PairRoom(
         np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int32),
         np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest, np.int32), np.empty(widest, np.int32),
         np.empty(several, np.int32), np.empty(several), np.empty(several),
-        np.empty((1, 1) if labels.each else (widest, widest)), np.empty((several, several)),
+        np.empty((1, 1) if y.each else (widest, widest)), np.empty((several, several)),
         np.full(n_classes, -1, dtype=np.int32),
     )  # fmt: skip
 
@@ -235,25 +235,23 @@ def solve_each(gram, scores, label, other, deltas, F, beta, C, x_norm2, n_active
     return before
 
 
-@inner
 def step_pairs(
-    i, b, X, x_norm2, labels, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    i, b, X, x_norm2, y, C, look, by_margin, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
 ):  # fmt: skip
     """Solve the QP of document i over its active pairs; as `step_document` in kernels/ascent.py."""
     n_classes, blocks = len(outputs.own), scratch.blocks
     changes.count[b] = 0
-    start, n_active = active_indptr[i], active_count[i]
-    if n_active == 0 and not look:
+    start, n_active = active_indptr[i], np.int64(active_count[i])
+    if n_active == 0 and look == 0:
         gap[i] = 0.0
         return
-    if look:
+    if look > 0:
         score_document(X, i, rows, outputs, scratch.scores, scratch.several)
-        free = active_indptr[i + 1] - start - n_active
+        free = min(look, active_indptr[i + 1] - start - n_active)
         if free > 0:
-            found, _ = find_pairs(
-                labels, i, outputs, scratch.scores, scratch.delta, 1e-9, active[start : start + n_active], room, free
-            )
+            known = active[start : start + n_active]
+            found, _ = find_pairs(y, i, outputs, scratch.scores, scratch.delta, 1e-9, known, room, free)
             for k in range(found):
                 active[start + n_active] = room.found[k]
                 beta[start + n_active] = 0.0
@@ -264,11 +262,11 @@ def step_pairs(
         return
     n_several = gather_classes(active, start, n_active, n_classes, room)
     n_few = collect_blocks(outputs, room.classes[0], room.classes[1:n_several], scratch.mark, blocks)
-    if not look:
+    if look == 0:
         score_blocks(X, i, rows, blocks, n_few, scratch.scores)
     for m in range(n_several):
         c = room.classes[m]
-        room.scores[m] = scratch.scores[outputs.own[c]] if look else path_sum(outputs, scratch.scores, c)
+        room.scores[m] = scratch.scores[outputs.own[c]] if look > 0 else path_sum(outputs, scratch.scores, c)
 
     top, total, carried = 0.0, 0.0, 0.0
     for k in range(n_active):
@@ -278,7 +276,7 @@ def step_pairs(
         top = max(top, room.F[k])
         total += max(0.0, room.F[k])
         carried += beta[start + k] * room.F[k]
-    slack[i] = total if labels.each else top
+    slack[i] = total if y.each else top
     gap[i] = C[i] * slack[i] - carried
     if gap[i] <= quiet_gap:
         patience[i] = min(patience[i] + 1, MOST_PATIENT)
@@ -294,7 +292,7 @@ def step_pairs(
     for k in range(n_active):
         room.old[k] = beta[start + k]
     weights = beta[start : start + n_active]
-    if labels.each:
+    if y.each:
         solve_each(
             room.gram, room.scores, room.label, room.other, room.deltas, room.F, weights, C[i], x_norm2[i],
             n_active, n_several, precision * top,

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
-from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.compile import by_type, kernel
 from pinakes.kernels.rows import BLOCK, find_block
 
 
@@ -15,22 +14,18 @@ def weight_at(weights, j, column):
     return (_weight_in_matrix if isinstance(weights, np.ndarray) else _weight_in_rows)(weights, j, column)
 
 
-@inner
 def _weight_in_rows(weights, j, column):
     p = find_block(weights, j, column // BLOCK, weights.table.shape[1])
     return np.float64(weights.data[p * BLOCK + column % BLOCK]) if p >= 0 else 0.0
 
 
-@inner
 def _weight_in_matrix(weights, j, column):
     return np.float64(weights[j, column])
 
 
-@overload(weight_at)
+@by_type(weight_at)
 def _weight_at(weights, j, column):
-    if isinstance(weights, types.Array):
-        return lambda weights, j, column: _weight_in_matrix(weights, j, column)
-    return lambda weights, j, column: _weight_in_rows(weights, j, column)
+    return _weight_in_matrix if isinstance(weights, types.Array) else _weight_in_rows
 
 
 @kernel

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pinakes.kernels.compile import inner, kernel, part
+from pinakes.kernels.compile import inner, kernel
 
 BLOCK = 8
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
@@ -173,7 +173,7 @@ def _push_together(rows, by_place, by_table):
     return n_tables
 
 
-@part
+@inner
 def find_block(rows, j, block, n_blocks):
     """Give the position in the pool of a block of row j, or -1."""
     start = rows.start[j]
@@ -190,14 +190,14 @@ def find_block(rows, j, block, n_blocks):
     return start + found if found >= 0 else -1
 
 
-@part
+@inner
 def has_room(rows, j, n_blocks):
     """Say whether row j may grow to any length: from nothing to full it takes less than 3 n_blocks blocks."""
     shard = rows.free[j % len(rows.free)]
     return rows.length[j] == n_blocks or (shard[1] - shard[0] >= 3 * n_blocks and shard[3] > shard[2])
 
 
-@part
+@inner
 def make_block(rows, j, block, n_blocks):
     """Append a block of zeros to row j and give its position; changes all arrays of `rows`, which must have room."""
     length = rows.length[j]
@@ -246,7 +246,7 @@ def make_block(rows, j, block, n_blocks):
     return p
 
 
-@part
+@inner
 def add_row(rows, j, x, scores, n_blocks):
     """Add x times row j to `scores` (which has n_blocks * BLOCK entries)."""
     start = rows.start[j]

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 from numba import types
-from numba.extending import overload
 
-from pinakes.kernels.ascent import step_document
-from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.ascent import make_class_room, step_document
+from pinakes.kernels.compile import by_type, kernel
 from pinakes.kernels.layouts import change_weights
 from pinakes.kernels.pairs import make_pair_room, step_pairs
 from pinakes.kernels.rows import BLOCK
@@ -20,57 +19,36 @@ from pinakes.kernels.threads import wait_for_all
 
 def make_room(y, widest, n_classes):
     """Give a thread room for the QPs of documents with at most `widest` active classes or pairs."""
-    return (_make_class_room if isinstance(y, np.ndarray) else make_pair_room)(y, widest, n_classes)
+    return (make_class_room if isinstance(y, np.ndarray) else make_pair_room)(y, widest, n_classes)
 
 
-@inner
-def _make_class_room(y, widest, n_classes):
-    return (
-        np.empty(widest), np.empty(widest, dtype=np.int32), np.empty((widest, widest)),
-        np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest),
-    )  # fmt: skip
-
-
-@overload(make_room)
+@by_type(make_room)
 def _make_room(y, widest, n_classes):
-    if isinstance(y, types.Array):
-        return lambda y, widest, n_classes: _make_class_room(y, widest, n_classes)
-    return lambda y, widest, n_classes: make_pair_room(y, widest, n_classes)
+    return make_class_room if isinstance(y, types.Array) else make_pair_room.py_func
 
 
 def step(
-    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    i, b, X, x_norm2, y, C, look, by_margin, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
 ):  # fmt: skip
     """Solve the QP of document i over its active set; see `step_document` and `step_pairs`."""
     return (step_document if isinstance(y, np.ndarray) else step_pairs)(
-        i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+        i, b, X, x_norm2, y, C, look, by_margin, rows, outputs, active_indptr, active_count, active, beta,
         next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
     )  # fmt: skip
 
 
-@overload(step)
+@by_type(step)
 def _step(
-    i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
+    i, b, X, x_norm2, y, C, look, by_margin, rows, outputs, active_indptr, active_count, active, beta,
     next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
 ):  # fmt: skip
-    one = step_document if isinstance(y, types.Array) else step_pairs
-
-    def call(
-        i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
-        next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
-    ):  # fmt: skip
-        return one(
-            i, b, X, x_norm2, y, C, look, rows, outputs, active_indptr, active_count, active, beta,
-            next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
-        )  # fmt: skip
-
-    return call
+    return step_document if isinstance(y, types.Array) else step_pairs
 
 
 @kernel
 def sweep(
-    X, x_norm2, y, C, order, batch_size, look, rows, outputs, active_indptr, active_count,
+    X, x_norm2, y, C, order, batch_size, look, by_margin, rows, outputs, active_indptr, active_count,
     active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
     thread, steps, first, at, full,
 ):  # fmt: skip
@@ -96,7 +74,7 @@ def sweep(
             size = last - first
             for b in range(size * thread // n_threads, size * (thread + 1) // n_threads):
                 step(
-                    order[first + b], b, X, x_norm2, y, C, look, rows, outputs,
+                    order[first + b], b, X, x_norm2, y, C, look, by_margin, rows, outputs,
                     active_indptr, active_count, active, beta, next_visit, patience, now, quiet_gap, precision,
                     slack, gap, changes, room, scratch,
                 )  # fmt: skip

@@ -17,9 +17,12 @@ One round is
   3. put those classes into the active sets, drop the ones without weight;
   4. sweeps over the active sets in random order, each document's small QP solved exactly, documents that have stayed
      quiet visited more and more rarely, until the gap over the active sets is a fraction of the one the scan found.
-While the gap is still large a full scan would look with stale weights for classes that will not matter. The first
-rounds go through the documents in parts instead: scan a part (threads), then step through it with the weights as they
-are now.
+While the gap is still large a full scan would look with stale weights for classes that will not matter. In the first
+rounds each document looks at all classes right before its step instead, with the weights as they are now. In the very
+first round it takes in those with the smallest margins, whatever their Delta: as long as little is learnt nearly every
+class violates its margin, and Delta would only name those that are farthest away. Where scores come from matrix
+products, threads cannot share the steps, or documents have several labels, documents are scanned part by part, and each
+part is stepped through.
 
 A sweep takes its steps in small batches, so that threads can share them: the documents of a batch do not see each
 other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
@@ -60,10 +63,10 @@ Stop = Literal["converged", "max_iter", "max_seconds", "interrupted"]
 N_NEW = 8  # classes that one scan may add to a document's active set …
 N_PAIRS = 16  # … or pairs, where documents have several labels …
 N_EACH = 64  # … and where each pair has a slack: all that violate their margins will carry weight
-N_ROUGH = 3  # the first rounds go through the documents in parts …
-N_PARTS = 64  # … so many of them, growing from …
-FIRST_PART = 64  # … so many documents in the very first round …
-N_FIRST = 4  # … and add so many classes
+N_ROUGH = 3  # in the first rounds documents look at all classes as they come …
+N_FIRST = 4  # … and take in so many …
+N_PARTS = 64  # … in so many parts, growing from …
+FIRST_PART = 64  # … so many documents in the very first round
 INNER_SHARE = 0.25  # sweeps go on until the gap over active sets is this share of the last full one …
 MISSED_SHARE = 0.12  # … to which the next scan adds about this share, for classes that were not in them …
 MAX_SWEEPS = 12  # … or so many sweeps were made
@@ -168,7 +171,7 @@ class AscentSolver:
     @staticmethod
     def _goal(gap: float, wanted: float) -> float:
         """Give the gap over active sets to sweep down to, where the last scan found `gap`."""
-        last = 0.85 * wanted - MISSED_SHARE * gap  # so that the next scan is the last
+        last = 0.95 * wanted - MISSED_SHARE * gap  # so that the next scan is the last
         return max(INNER_SHARE * gap, last)
 
     def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
@@ -176,7 +179,7 @@ class AscentSolver:
         best = -math.inf
         for n_iter in range(1, self.max_iter + 1):
             if n_iter <= n_rough:
-                state.go_through(rng.permutation(state.n_samples), FIRST_PART if n_iter == 1 else state.n_samples)
+                state.go_through(rng.permutation(state.n_samples), n_iter == 1)
             else:
                 if n_iter > 1:
                     state.merge()  # 3.
@@ -263,6 +266,7 @@ class _State:
             self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         # documents that are scanned one after the other have the same class, or first label
         self.first_class = y.indices[y.indptr[:-1]] if isinstance(y, Labels) else y
+        self.ones = np.where(problem.outputs.class_of >= 0, 1, np.nan).astype(dtype)
         self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
         self.batch = _batch_size(problem.X, self.x_norm2)
         beta = start.beta if start is not None and start.beta is not None else sparse.csr_array((n_samples, 1))
@@ -291,12 +295,13 @@ class _State:
         relative = gap / self.p_obj if self.p_obj > 0 else 0.0
         return Progress(n_iter, self.p_obj, self.p_obj - gap, relative, self.clock.seconds())
 
-    def go_through(self, order: npt.NDArray[np.int64], first: int) -> None:
-        """Scan and step through the documents, part by part; the parts double, from `first` documents."""
+    def go_through(self, order: npt.NDArray[np.int64], very_first: bool) -> None:
+        """Let each document find violators and step, part by part; in the very first round parts begin small."""
         self.merge()
         self.exact = False
-        for part in [order] if self.few else _parts(order, first):
-            if not self.few:
+        look = 0 if self.paired or self.batch == 1 or isinstance(self.rows, np.ndarray) else N_FIRST
+        for part in [order] if self.few else _parts(order, FIRST_PART if very_first else self.n_samples):
+            if not self.few and look == 0:
                 self.scan(self.by_class(part))
                 kernels.insert_active(
                     part, self.active_indptr, self.active_count, self.active, self.beta,
@@ -304,7 +309,7 @@ class _State:
                 )  # fmt: skip
                 self.new_count[part] = 0
             self.now += 1
-            self.sweep(part, 0.0)
+            self.sweep(part, 0.0, look, by_margin=very_first and not self.few)
 
     def by_class(self, part: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Sort documents by class, or first label."""
@@ -336,7 +341,7 @@ class _State:
         n, dtype = self.n_padded, (self.rows if isinstance(self.rows, np.ndarray) else self.rows.data).dtype
         n_multi = len(self.problem.outputs.multi)
         return kernels.Scratch(
-            np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n_multi),
+            np.zeros(n, dtype), np.zeros(n, dtype), self.ones.copy(), np.zeros(n_multi),
             np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
         )  # fmt: skip
 
@@ -365,10 +370,11 @@ class _State:
             if self.sweep(rng.permutation(self.n_samples), QUIET_SHARE * goal / self.n_samples) <= goal:
                 break
 
-    def sweep(self, order: npt.NDArray[np.int64], quiet: float) -> float:
+    def sweep(self, order: npt.NDArray[np.int64], quiet: float, look: int = 0, by_margin: bool = False) -> float:
         """Step through some documents; give the gap over active sets as the documents met it.
 
-        Where attributes are few all classes are scored anyway, and violators join the active set at once.
+        Before its step a document takes up to `look` violators into its active set, the worst by margin alone if
+        `by_margin`. Where attributes are few all classes are scored anyway, and as many as there is room for come in.
         """
         self.clock.check()
         outputs, n_threads = self.problem.outputs, self.n_threads if self.batch > 1 else 1
@@ -377,6 +383,7 @@ class _State:
         n_blocks = self.n_padded // growing.BLOCK
         n_ways = 2 * widest if self.paired else widest + 1  # classes whose paths one step may change
         most = min(n_blocks, n_ways * self.longest_path)
+        look = self.new_classes.shape[1] if self.few else look
         scratch = [self.scratch() for _ in range(n_threads)]
         changes = kernels.Changes(
             np.zeros(self.batch, np.int64),
@@ -389,8 +396,8 @@ class _State:
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
             reached: int = sweep(
-                self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, self.few,
-                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
+                self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, look, by_margin,
+                self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
                 widest, scratch[thread], thread, steps, first, at, full,
             )  # fmt: skip
