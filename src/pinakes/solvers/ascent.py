@@ -18,17 +18,17 @@ One round is
   4. sweeps over the active sets in random order, each document's small QP solved exactly, documents that have stayed
      quiet visited more and more rarely, until the gap over the active sets is a fraction of the one the scan found.
 While the gap is still large a full scan would look with stale weights for classes that will not matter. In the first
-rounds each document looks at all classes right before its step instead, with the weights as they are now. In the very
-first round it takes in those with the smallest margins, whatever their Delta: as long as little is learnt nearly every
-class violates its margin, and Delta would only name those that are farthest away. Where scores come from matrix
-products, threads cannot share the steps, or documents have several labels, documents are scanned part by part, and each
-part is stepped through.
+rounds each document looks at all classes right before its step instead, with the weights as they are now; the documents
+of each class are spread evenly over the round. In the very first one a document takes in the classes with the smallest
+margins, whatever their Delta: as long as little is learnt nearly every class violates its margin, and Delta would only
+name those that are farthest away. Where scores come from matrix products, threads cannot share the steps, or documents
+have several labels, documents are scanned part by part, and each part is stepped through.
 
 A sweep takes its steps in small batches, so that threads can share them: the documents of a batch do not see each
 other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
-are a dense matrix and scans are matrix products. Documents that are alike would
-step too far together, so batches are no larger than 1 / (mean cosine of two documents), and become smaller if ever the
-dual objective falls. The result does not depend on the number of threads.
+are a dense matrix and scans are matrix products. Documents that are alike would step too far together, so batches are
+no larger than 1 / (mean cosine of two documents), and become smaller if ever the dual objective falls. The result does
+not depend on the number of threads.
 
 Where documents have several labels, pairs of a label and another class take the place of classes; solvers/pairs.py has
 that problem.
@@ -179,7 +179,7 @@ class AscentSolver:
         best = -math.inf
         for n_iter in range(1, self.max_iter + 1):
             if n_iter <= n_rough:
-                state.go_through(rng.permutation(state.n_samples), n_iter == 1)
+                state.go_through(_evenly(rng, state.first_class), n_iter == 1)
             else:
                 if n_iter > 1:
                     state.merge()  # 3.
@@ -208,6 +208,16 @@ def _batch_size(X: sparse.csr_array | npt.NDArray[Any], x_norm2: npt.NDArray[np.
     likeness = float(mean @ mean) / max(float(x_norm2.mean()), 1e-300)
     size = int(min(BATCH_SIZES[1], X.shape[0] / N_BATCHES, 1 / max(likeness, 1e-9)))
     return size if size >= BATCH_SIZES[0] else 1
+
+
+def _evenly(rng: np.random.Generator, y: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+    """Give a random order of the documents in which those of each class are spread evenly."""
+    by_class = np.lexsort((rng.random(len(y)), y))
+    count = np.bincount(y)
+    place = np.arange(len(y)) - (np.cumsum(count) - count)[y[by_class]]  # of a document among those of its class
+    at = (place + rng.random(len(y))) / count[y[by_class]]
+    order: npt.NDArray[np.int64] = by_class[np.argsort(at)]
+    return order
 
 
 def _parts(order: npt.NDArray[np.int64], first: int) -> Iterator[npt.NDArray[np.int64]]:
