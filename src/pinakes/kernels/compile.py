@@ -8,18 +8,19 @@ from typing import Any
 from numba import njit
 from numba.extending import overload
 
-# compiled once for all later starts; other threads of Python run meanwhile; dividing by 0 gives inf, as in NumPy
-kernel = njit(cache=True, nogil=True, error_model="numpy")
-# compiled along with what calls them, without a way in from Python: that takes longer than the rest where arrays are
-# many; never call them from there
-inner = njit(nogil=True, error_model="numpy", no_cpython_wrapper=True)
+# other threads of Python run meanwhile; dividing by 0 gives inf, as in NumPy; nothing is made for callers in C
+_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+# without a way in from Python: where arrays are many that takes longer to compile than the rest
+_INSIDE = _OPTIONS | {"no_cpython_wrapper": True}
+
+# compiled once for all later starts
+kernel = njit(cache=True, **_OPTIONS)
+# compiled along with what calls them, which is never Python
+inner = njit(**_INSIDE)
 # the same for sums and maxima of numbers (no nan), in any order, so that several are taken at once
-summing = njit(
-    nogil=True, error_model="numpy", no_cpython_wrapper=True, fastmath={"reassoc", "contract", "nnan", "nsz"}
-)
+summing = njit(fastmath={"reassoc", "contract", "nnan", "nsz"}, **_INSIDE)
 
 
 def by_type(function: Callable[..., Any]) -> Any:
     """Decorate what takes the types of the arguments of `function` and gives the plain function that fits them."""
-    options = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True}
-    return overload(function, jit_options=options)
+    return overload(function, jit_options=_INSIDE)
