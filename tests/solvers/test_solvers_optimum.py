@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -106,6 +108,50 @@ def test_steps_in_batches_reach_the_optimum_whatever_the_number_of_threads(k, mo
     for m in models:
         np.testing.assert_allclose([m.primal_objective_, m.dual_objective_], expected, rtol=1e-5)
     assert models[0].primal_objective_ == models[1].primal_objective_
+
+
+@pytest.mark.parametrize("by_margin", [False, True])
+def test_the_worst_classes_come_in_by_f_or_by_their_margins(by_margin, monkeypatch):
+    monkeypatch.setattr(ascent.growing, "FEW_BLOCKS", 0)
+    monkeypatch.setattr("pinakes.models.joint_machine.DENSE_ABOVE", 2)
+    states = []
+    init = ascent._State.__init__
+    monkeypatch.setattr(ascent._State, "__init__", lambda self, *a: [init(self, *a), states.append(self)][0])
+    (taxonomy, classes, X, y, _, _), _ = draw_problem(N_PROBLEMS - 1)
+    m = TaxonomySVC(taxonomy, C=1e-3, tol=0.5).fit(X, y)
+    solved = states[-1]
+    start = ascent.Start(solved.rows)  # nothing is active yet …
+    problem = replace(solved.problem, C=np.full(len(y), 1e-12))  # … and steps are so small that the weights stay
+    state = ascent._State(problem, 0.5, start, ascent.Clock())
+    with ThreadPoolExecutor(1) as threads:
+        state.threads, state.n_threads = threads, 1
+        state.merge()  # makes free places
+        scores, delta = m.decision_function(X), deltas(graph_of(taxonomy), classes, "tree")
+        own = np.searchsorted(classes, y)
+        differ = 0
+        for i in range(len(y)):
+            state.sweep(np.array([i]), 0.0, 3, by_margin)
+            violation = 1 - scores[i, own[i]] + scores[i]
+            violation[own[i]] = 0
+            worst = violation if by_margin else delta[own[i]] * violation
+            found = state.active[state.active_indptr[i] :][: state.active_count[i]]
+            np.testing.assert_allclose(
+                np.sort(worst[found]), np.sort(worst)[-3:], rtol=1e-9
+            )  # by value: some are equal
+            differ += np.sort(violation)[-3:].sum() > violation[found].sum() + 1e-9
+        assert (differ > 0) == (not by_margin)
+
+
+@given(sizes=st.lists(st.integers(1, 30), min_size=1, max_size=8), seed=st.integers(0, 1000))
+def test_documents_of_each_class_are_spread_evenly(sizes, seed):
+    """Whatever the class: in the first share t of the order lie about a share t of its documents."""
+    y = np.repeat(np.arange(len(sizes)), sizes)
+    order = ascent._evenly(np.random.default_rng(seed), y)
+    assert sorted(order) == list(range(len(y)))
+    for k, size in enumerate(sizes):
+        for n, place in enumerate(np.flatnonzero(y[order] == k)):
+            # of every class between floor and ceil of its share of what comes before
+            assert n * len(y) / size - len(sizes) <= place <= (n + 1) * len(y) / size + len(sizes)
 
 
 @given(

@@ -276,7 +276,6 @@ class _State:
             self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         # documents that are scanned one after the other have the same class, or first label
         self.first_class = y.indices[y.indptr[:-1]] if isinstance(y, Labels) else y
-        self.ones = np.where(problem.outputs.class_of >= 0, 1, np.nan).astype(dtype)
         self.longest_path = int(np.diff(problem.outputs.path_indptr).max(initial=1))
         self.batch = _batch_size(problem.X, self.x_norm2)
         beta = start.beta if start is not None and start.beta is not None else sparse.csr_array((n_samples, 1))
@@ -348,10 +347,12 @@ class _State:
 
     def scratch(self) -> kernels.Scratch:
         """Give a thread room to write to while it looks at a document."""
+        # a start may have weights of another type than `tol` asks for
         n, dtype = self.n_padded, (self.rows if isinstance(self.rows, np.ndarray) else self.rows.data).dtype
         n_multi = len(self.problem.outputs.multi)
+        ones = np.where(self.problem.outputs.class_of >= 0, 1, np.nan).astype(dtype)
         return kernels.Scratch(
-            np.zeros(n, dtype), np.zeros(n, dtype), self.ones.copy(), np.zeros(n_multi),
+            np.zeros(n, dtype), np.zeros(n, dtype), ones, np.zeros(n_multi),
             np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
         )  # fmt: skip
 
