@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
+from scipy import sparse
 
 from pinakes.kernels import rows as growing
+from pinakes.kernels.layouts import score_attributes, score_blocks
 
 pytestmark = pytest.mark.kernel
 
@@ -65,10 +67,37 @@ def test_rows_hold_what_was_written(seed, n_attributes, n_shards):
 
 
 def test_a_row_is_searched_then_has_a_table_then_is_full():
-    n_attributes = 64 * growing.BLOCK
-    steps = [(0, b * growing.BLOCK, 1.0) for b in range(40)]
     searched = growing.SEARCHED
-    lengths = [int(grow(1, n_attributes, steps[:n])[0].length[0]) for n in (1, searched + 1, 40)]
-    assert lengths == [1, searched + 1, 64]
+    n_blocks = 4 * searched
+    n_attributes = n_blocks * growing.BLOCK
+    steps = [(0, b * growing.BLOCK, 1.0) for b in range(5 * searched // 2)]
+    lengths = [int(grow(1, n_attributes, steps[:n])[0].length[0]) for n in (1, searched + 1, len(steps))]
+    assert lengths == [1, searched + 1, n_blocks]
     assert grow(1, n_attributes, steps[:searched])[0].table_of[0] == -1
     assert grow(1, n_attributes, steps[: searched + 1])[0].table_of[0] == 0
+
+
+@njit
+def score_both_ways(X, i, rows, blocks, scores, few):
+    score_attributes(X, i, rows, scores)
+    score_blocks(X, i, rows, blocks, len(blocks), few)
+
+
+@given(seed=st.integers(0, 1000), dtype=st.sampled_from([np.float32, np.float64]))
+@settings(max_examples=30, deadline=None)
+def test_documents_score_as_with_a_matrix(seed, dtype):
+    rng = np.random.default_rng(seed)
+    n_features, n_attributes = 12, 80 * growing.BLOCK
+    fill = rng.choice([0.0, 0.02, 0.3, 1.0], n_features)  # rows that are empty, searched, with a table, and full
+    u = rng.integers(-8, 9, (n_features, n_attributes)) * (rng.random((n_features, n_attributes)) < fill[:, None])
+    u = sparse.csr_array(u.astype(dtype))
+    X = sparse.random_array((5, n_features), density=0.6, rng=rng, data_sampler=lambda size: rng.integers(1, 5, size))
+    X = sparse.csr_array(X).astype(dtype)
+    rows = growing.rows_from_csr(u, n_attributes)
+    blocks = rng.permutation(80)[:7].astype(np.int32)
+    for i, expected in enumerate((X @ u).toarray()):
+        scores, few = np.full((2, n_attributes), np.nan, dtype=dtype)
+        score_both_ways((X.indptr, X.indices, X.data), i, rows, blocks, scores, few)
+        np.testing.assert_array_equal(scores, expected)
+        some = (growing.BLOCK * blocks[:, None] + np.arange(growing.BLOCK)).ravel()
+        np.testing.assert_array_equal(few[some], expected[some])

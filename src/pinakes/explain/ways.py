@@ -53,11 +53,11 @@ def attribute_ways(attributes: ClassAttributes, taxonomy: Taxonomy, classes: Int
     """Give the ways of classes (numbers) of a model whose weights are by attribute."""
     n, n_nodes = len(classes), len(taxonomy)
     if attributes.values is not None:
-        owner, places = _spread(attributes.paths, classes)
+        owner, places = attributes.paths.spread(classes)
         columns = attributes.paths.indices[places].astype(np.int64)
         return Ways(_indptr(owner, n), columns, attributes.values[places], 2 * n_nodes + columns)
     nodes = attributes.class_node[classes].astype(np.int64)
-    owner, places = _spread(taxonomy.ancestors, nodes)
+    owner, places = taxonomy.ancestors.spread(nodes)
     above = taxonomy.ancestors.indices[places].astype(np.int64)
     columns = attributes.node_attribute[above].astype(np.int64)
     kept = columns >= 0  # a node above every category tells none from another
@@ -75,7 +75,7 @@ def attribute_ways(attributes: ClassAttributes, taxonomy: Taxonomy, classes: Int
 def node_ways(model: ClosedOutputModel, classes: Ints) -> Ways:
     """Give the ways of classes (numbers) of a model whose weights are by node, one label a document."""
     relation = Relation(model._ways.indptr.astype(np.int64), model._ways.indices)
-    owner, places = _spread(relation, classes)
+    owner, places = relation.spread(classes)
     columns = relation.indices[places].astype(np.int64)
     return Ways(_indptr(owner, len(classes)), columns, np.ones(len(columns)), model.nodes_[columns].astype(np.int64))
 
@@ -121,10 +121,3 @@ def class_ways(model: Any, classes: Ints) -> Ways:
 
 def _indptr(owner: Ints, n: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=n))]).astype(np.int64)
-
-
-def _spread(relation: Relation, rows: Ints) -> tuple[Ints, Ints]:
-    """Give, for all relatives of these rows one after the other, the position of the row and of the relative."""
-    starts, sizes = relation.indptr[rows], relation.sizes()[rows]
-    owner = np.repeat(np.arange(len(rows)), sizes)
-    return owner, np.arange(len(owner)) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)

@@ -15,6 +15,7 @@ from pinakes.kernels.compile import inner, kernel
 from pinakes.kernels.layouts import score_blocks
 from pinakes.kernels.outputs import (
     add_to_path,
+    class_score,
     collect_blocks,
     common,
     delta_pair,
@@ -30,23 +31,29 @@ MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
 
 @inner
-def find_violators(scores, delta, base, class_of, threshold, worst, classes):
+def find_violators(outputs, scores, delta, base, threshold, worst, classes):
     """Write the classes with the largest F = delta (base + score) above `threshold` into `classes`, the worst first.
 
-    Writes their F into `worst`, and gives how many there are: at most len(worst).
+    Writes their F into `worst`, and gives how many there are: at most len(worst). Where `delta` is None it counts as 1.
     """
     limit = scores.dtype.type(threshold)
     found = 0
     most = len(worst)
-    for c in range(len(scores) // BLOCK):
+    for c in range(np.uint64(outputs.first_own // BLOCK), np.uint64(len(scores) // BLOCK)):
+        start = c * np.uint64(BLOCK)
         hit = 0
-        for a in range(c * BLOCK, (c + 1) * BLOCK):
-            hit |= delta[a] * (base + scores[a]) > limit
+        for a in range(start, start + np.uint64(BLOCK)):
+            f = base + (scores[a] + scores[outputs.up[a]])
+            if delta is not None:
+                f *= delta[a]
+            hit |= f > limit
         if hit == 0:
             continue
-        for a in range(c * BLOCK, (c + 1) * BLOCK):
-            f = np.float64(delta[a] * (base + scores[a]))
-            if f > limit and (found < most or f > worst[most - 1]):
+        for a in range(start, start + np.uint64(BLOCK)):
+            f = base + (scores[a] + scores[outputs.up[a]])
+            if delta is not None:
+                f *= delta[a]
+            if outputs.class_of[a] >= 0 and f > limit and (found < most or f > worst[most - 1]):
                 k = min(found, most - 1)
                 found = min(found + 1, most)
                 while k > 0 and worst[k - 1] < f:
@@ -54,7 +61,7 @@ def find_violators(scores, delta, base, class_of, threshold, worst, classes):
                     classes[k] = classes[k - 1]
                     k -= 1
                 worst[k] = f
-                classes[k] = class_of[a]
+                classes[k] = outputs.class_of[a]
                 if found == most:  # nothing below the last of them is of interest any more
                     limit = max(limit, scores.dtype.type(worst[most - 1]))
     return found
@@ -89,16 +96,15 @@ def scan(
             for a in range(len(scores)):
                 scores[a] = scored[o - first, a]
             sum_down(outputs, scores, scratch.several)
-        base = 1 - scores[outputs.own[y_i]]
+        base = 1 - class_score(outputs, scores, y_i)
 
         top = 0.0  # the largest F among 0 (y_i itself) and the active classes
         carried = 0.0  # sum of beta F
         for k in range(active_indptr[i], active_indptr[i] + active_count[i]):
-            a = outputs.own[active[k]]
-            f = np.float64(delta[a] * (base + scores[a]))
+            f = np.float64(delta[outputs.own[active[k]]] * (base + class_score(outputs, scores, active[k])))
             top = max(top, f)
             carried += beta[k] * f
-        found = find_violators(scores, delta, base, outputs.class_of, top * (1 + 1e-6) + 1e-9, worst, new_classes[i])
+        found = find_violators(outputs, scores, delta, base, top * (1 + 1e-6) + 1e-9, worst, new_classes[i])
         if found > 0:
             top = max(top, worst[0])
         new_count[i] = found
@@ -210,9 +216,8 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
 class Scratch(NamedTuple):
     """Room that a thread writes to while it looks at a document; of no meaning afterwards."""
 
-    scores: np.ndarray  # (n_padded,): of the weights' type, as `delta` and `ones`
+    scores: np.ndarray  # (n_padded,): of the weights' type, as `delta`
     delta: np.ndarray
-    ones: np.ndarray  # always left at 1 for the own attributes of classes, NaN for the others
     several: np.ndarray  # float64 (n_multi,)
     change: np.ndarray  # float64 (n_padded,): always left at 0
     mark: np.ndarray  # uint8 (n_blocks,): always left at 0
@@ -292,41 +297,38 @@ def step_document(
     n_few = 0
     if look > 0:
         score_document(X, i, rows, outputs, scores, scratch.several)
-        delta = scratch.ones if by_margin else scratch.delta
-        if not by_margin:
-            delta_row(outputs, y_i, delta)
-        base = 1 - scores[outputs.own[y_i]]
-        delta[outputs.own[y_i]] = 0
-        for k in range(a_start, a_start + n_active):
-            delta[outputs.own[active[k]]] = 0  # no need to find what is there already
-        free = min(look, active_indptr[i + 1] - a_start - n_active)
-        found = 0
-        if free > 0:
-            found = find_violators(scores, delta, base, outputs.class_of, 1e-9, worst[:free], found_classes[:free])
-        if by_margin:
-            delta[outputs.own[y_i]] = 1
-            for k in range(a_start, a_start + n_active):
-                delta[outputs.own[active[k]]] = 1
-        for k in range(found):
-            active[a_start + n_active] = found_classes[k]
-            beta[a_start + n_active] = 0.0
-            n_active += 1
-        active_count[i] = n_active
-        own_score = np.float64(scores[outputs.own[y_i]])
+        y_score = np.float64(class_score(outputs, scores, y_i))
         for k in range(n_active):
-            F[k] = np.float64(scores[outputs.own[active[a_start + k]]])
+            F[k] = class_score(outputs, scores, active[a_start + k])
+        free = min(look, active_indptr[i + 1] - a_start - n_active)
+        if free > 0:
+            base = 1 - class_score(outputs, scores, y_i)
+            scores[outputs.own[y_i]] = -np.inf
+            for k in range(a_start, a_start + n_active):
+                scores[outputs.own[active[k]]] = -np.inf  # no need to find what is there already
+            if by_margin:
+                found = find_violators(outputs, scores, None, base, 1e-9, worst[:free], found_classes[:free])
+            else:
+                delta_row(outputs, y_i, scratch.delta)
+                found = find_violators(outputs, scores, scratch.delta, base, 1e-9, worst[:free], found_classes[:free])
+            for k in range(found):
+                active[a_start + n_active] = found_classes[k]
+                beta[a_start + n_active] = 0.0
+                F[n_active] = class_score(outputs, scores, found_classes[k])
+                n_active += 1
+            active_count[i] = n_active
     else:
         # the blocks with attributes of the active classes only
         n_few = collect_blocks(outputs, y_i, active[a_start : a_start + n_active], scratch.mark, blocks)
         score_blocks(X, i, rows, blocks, n_few, scores)
-        own_score = path_sum(outputs, scores, y_i)
+        y_score = path_sum(outputs, scores, y_i)
         for k in range(n_active):
             F[k] = path_sum(outputs, scores, active[a_start + k])
 
     top, carried = 0.0, 0.0
     for k in range(n_active):
         deltas[k] = delta_pair(outputs, y_i, active[a_start + k])
-        F[k] = deltas[k] * (1.0 - own_score + F[k])
+        F[k] = deltas[k] * (1.0 - y_score + F[k])
         top = max(top, F[k])
         carried += beta[a_start + k] * F[k]
     slack[i] = top

@@ -18,7 +18,7 @@ import numpy as np
 from pinakes.kernels.ascent import write_changes
 from pinakes.kernels.compile import inner, kernel
 from pinakes.kernels.layouts import change_weights, score_attributes, score_blocks
-from pinakes.kernels.outputs import add_to_path, collect_blocks, path_sum, score_document, sum_down
+from pinakes.kernels.outputs import add_to_path, class_score, collect_blocks, path_sum, score_document, sum_down
 from pinakes.kernels.rows import BLOCK
 from pinakes.kernels.threads import wait_for_all
 
@@ -118,7 +118,7 @@ def scan(task, first, last, rows, outputs, pairs, seen, scores, scratch, scored)
             old[pairs.classes[k]] = pairs.alpha[k]
         loss, gap = 0.0, 0.0
         for c in range(len(sign)):
-            margin = 1.0 - sign[c] * np.float64(scores[outputs.own[c]])
+            margin = 1.0 - sign[c] * np.float64(class_score(outputs, scores, c))
             if margin > 0.0 or old[c] > 0.0:
                 more_loss, more_gap = add_loss(margin, old[c], task.C[i], task.squared)
                 loss += more_loss
@@ -159,7 +159,7 @@ def list_pairs(i, look, task, outputs, pairs, scores, scratch):
         old[pairs.classes[k]] = pairs.alpha[k]
     n_pairs = 0
     for c in range(len(sign)):
-        f = np.float64(scores[outputs.own[c]])
+        f = np.float64(class_score(outputs, scores, c))
         if sign[c] * f < 1.0 or old[c] > 0.0:
             found[n_pairs], score[n_pairs], alpha[n_pairs] = c, f, old[c]
             n_pairs += 1

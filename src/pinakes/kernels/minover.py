@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pinakes.kernels.compile import inner, kernel
-from pinakes.kernels.outputs import add_to_path, collect_blocks, delta_pair, score_document, sum_down
+from pinakes.kernels.outputs import add_to_path, class_score, collect_blocks, delta_pair, score_document, sum_down
 from pinakes.kernels.rows import BLOCK, has_room, scatter_row
 
 GROUP = 64  # documents whose smallest key is kept
@@ -116,10 +116,10 @@ def look(X, j, rows, outputs, books, scratch):
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
         k = books.Y_indices[p]
         scratch.is_known[k] = True
-        books.own[p] = scratch.scores[outputs.own[k]]
+        books.own[p] = class_score(outputs, scratch.scores, k)
     most, found = books.rival.shape[1], 0
     for k in range(len(outputs.own)):
-        score = scratch.scores[outputs.own[k]]
+        score = class_score(outputs, scratch.scores, k)
         if scratch.is_known[k] or (found == most and score <= books.against[j, most - 1]):
             continue
         r = min(found, most - 1)
@@ -136,7 +136,7 @@ def look(X, j, rows, outputs, books, scratch):
     for k in range(len(outputs.own)):
         if not scratch.is_known[k]:
             m = books.part[k]
-            books.rest[j, m] = max(books.rest[j, m], scratch.scores[outputs.own[k]])
+            books.rest[j, m] = max(books.rest[j, m], class_score(outputs, scratch.scores, k))
     for r in range(found):
         scratch.is_known[books.rival[j, r]] = False
     for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
@@ -212,7 +212,7 @@ def _gains(outputs, books, g, scratch):
     gains = scratch.gains
     gains[:, 0], gains[:, 1], gains[:, 2] = -np.inf, -np.inf, np.inf
     for k in range(len(outputs.own)):
-        value, m = g[outputs.own[k]], books.part[k]
+        value, m = class_score(outputs, g, k), books.part[k]
         if value > gains[m, 0]:
             scratch.top[m] = k
             gains[m, 1] = gains[m, 0]
@@ -295,11 +295,11 @@ def _update_books(X, i, XT, outputs, books, scratch):
         if product == 0.0 or books.key[j] == np.inf:
             continue
         for p in range(books.Y_indptr[j], books.Y_indptr[j + 1]):
-            books.own[p] += product * g[outputs.own[books.Y_indices[p]]]
+            books.own[p] += product * class_score(outputs, g, books.Y_indices[p])
         for r in range(books.rival.shape[1]):
             c = books.rival[j, r]
             if c >= 0:
-                books.against[j, r] += product * g[outputs.own[c]]
+                books.against[j, r] += product * class_score(outputs, g, c)
         _raise_rest(books, j, product, n_moved, scratch)
         _set_key(books, j)
         scratch.changed[j // GROUP] = True
@@ -341,7 +341,8 @@ def run(X, XT, rows, outputs, books, scratch, margin, record, at):
                 return NO_ROOM
             scatter_row(rows, indices[p], data[p], scratch.blocks, scratch.values, n_few, n_blocks)
         delta = delta_pair(outputs, y, ybar)
-        own = scratch.scores[outputs.own[y]] - scratch.scores[outputs.own[ybar]]  # Delta |Lambda(y) - Lambda(ybar)|^2
+        # Delta |Lambda(y) - Lambda(ybar)|^2
+        own = class_score(outputs, scratch.scores, y) - class_score(outputs, scratch.scores, ybar)
         norm2 = _update_books(X, i, XT, outputs, books, scratch)
         books.totals[NORM2] += delta * (2.0 * record.margin[t] + own * norm2)
         books.totals[SUM_ALPHA] += delta

@@ -22,15 +22,16 @@ class Outputs(NamedTuple):
     """
 
     own: np.ndarray  # int32 (n_classes,)
+    first_own: int  # all attributes from here on are own ones, or empty
     class_of: np.ndarray  # int32 (n_padded,): class of an own attribute, -1 for shared ones
     path_indptr: np.ndarray  # int64 (n_classes + 1,)
     path_indices: np.ndarray  # int32
     path_values: np.ndarray  # float64: Lambda at these attributes, where `weighted`; elsewhere it is v
     weighted: bool
     v2: np.ndarray  # float64 (n_padded,)
-    up: np.ndarray  # uint32 (n_padded,): the one attribute above, or one that is always 0
-    multi: np.ndarray  # int32 (n_multi,)
-    multi_indptr: np.ndarray  # int64
+    up: np.ndarray  # uint32 (n_padded,): an attribute right above, or one that is always 0
+    multi: np.ndarray  # int32 (n_multi,): attributes with more above them than `up` and what is above that …
+    multi_indptr: np.ndarray  # int64: … and what that is
     multi_indices: np.ndarray  # int32
     loss_kind: int
     miss: np.ndarray  # float64 (n_classes,)
@@ -43,34 +44,42 @@ class Outputs(NamedTuple):
 
 @inner
 def sum_down(outputs, scores, several):
-    """Add to each attribute's score those of everything above it, in place; `several` is scratch of len(multi)."""
+    """Add to the score of each shared attribute those of everything above it, in place; `class_score` adds the rest.
+
+    `several` is scratch of len(multi).
+    """
     for m in range(len(outputs.multi)):
         total = 0.0
         for k in range(outputs.multi_indptr[m], outputs.multi_indptr[m + 1]):
-            if outputs.weighted:  # multi[m] is then the place of class m
+            if outputs.weighted:  # multi[m] is then the place of class m, and `up` is empty
                 total += outputs.path_values[k] * scores[outputs.multi_indices[k]]
             else:
                 total += scores[outputs.multi_indices[k]]
         several[m] = total
     for m in range(len(outputs.multi)):
-        scores[outputs.multi[m]] = several[m]
-    # from top to bottom; attributes without a single parent take the empty place at the end, which stays 0
-    for a in range(len(outputs.up)):
+        scores[outputs.multi[m]] += several[m]
+    # from top to bottom; attributes without a parent take the empty place at the end, which stays 0
+    for a in range(np.uint64(outputs.first_own)):
         scores[a] += scores[outputs.up[a]]
 
 
 @inner
+def class_score(outputs, scores, c):
+    """Give the score of class c, where `sum_down` has been called."""
+    a = outputs.own[c]
+    return scores[a] + scores[outputs.up[a]]
+
+
+@inner
 def delta_row(outputs, y, delta):
-    """Write Delta(y, y') at the own attribute of every class y' into `delta`, NaN at shared attributes."""
-    n = np.uint64(len(delta))
+    """Write Delta(y, y') at the own attribute of every class y' into `delta`; shared ones keep what they have."""
     if outputs.loss_kind == LOSS_MATRIX:
-        delta[:] = np.nan
         for k in range(len(outputs.own)):
             delta[outputs.own[k]] = outputs.matrix[y, k]
         return
     # delta = miss[y] + false - both of what is shared: only what lies below y's own attributes shares anything
     miss = delta.dtype.type(outputs.miss[y])
-    for a in range(n):
+    for a in range(np.uint64(outputs.first_own), np.uint64(len(delta))):
         delta[a] = miss + outputs.false[a]
     for k in range(outputs.path_indptr[y], outputs.path_indptr[y + 1]):
         z = outputs.path_indices[k]
@@ -122,7 +131,7 @@ def common(outputs, values, k, m):
 
 @inner
 def score_document(X, i, rows, outputs, scores, several):
-    """Write the score of every attribute on document i, everything above it included, into `scores`."""
+    """Write what document i scores on every attribute, of shared ones everything above included, into `scores`."""
     score_attributes(X, i, rows, scores)
     sum_down(outputs, scores, several)
 

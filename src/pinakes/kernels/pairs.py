@@ -23,6 +23,7 @@ from pinakes.kernels.compile import inner, kernel
 from pinakes.kernels.layouts import score_blocks
 from pinakes.kernels.outputs import (
     add_to_path,
+    class_score,
     collect_blocks,
     common,
     delta_pair,
@@ -86,7 +87,7 @@ def best_other(labels, i, outputs, scores):
         if p < last and labels.indices[p] == k:
             p += 1
         else:
-            best = max(best, np.float64(scores[outputs.own[k]]))
+            best = max(best, np.float64(class_score(outputs, scores, k)))
     return best
 
 
@@ -104,7 +105,7 @@ def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most)
     found, total = 0, 0.0
     for p in range(labels.indptr[i], labels.indptr[i + 1]):
         y = labels.indices[p]
-        base = 1 - scores[outputs.own[y]]
+        base = 1 - class_score(outputs, scores, y)
         limit = threshold if found < most else max(threshold, room.worst[most - 1])
         if labels.most[y] * (base + best) <= (0.0 if labels.each else limit):
             continue
@@ -116,9 +117,8 @@ def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most)
                 delta[outputs.own[pair % n_classes]] = 0  # no need to find what is there already
         if labels.each:
             for k in range(n_classes):
-                a = outputs.own[k]
-                total += max(0.0, np.float64(delta[a] * (base + scores[a])))
-        n_y = find_violators(scores, delta, base, outputs.class_of, limit, room.worst_y[:share], room.found_y[:share])
+                total += max(0.0, np.float64(delta[outputs.own[k]] * (base + class_score(outputs, scores, k))))
+        n_y = find_violators(outputs, scores, delta, base, limit, room.worst_y[:share], room.found_y[:share])
         for m in range(n_y):  # two lists, both with the worst first, become one
             f = room.worst_y[m]
             if found == most and f <= room.worst[most - 1]:
@@ -160,7 +160,7 @@ def scan_pairs(
         top, total, carried = 0.0, 0.0, 0.0  # the largest F, the sum of those above 0, the sum of beta F
         for k in range(start, end):
             y, other = active[k] // n_classes, active[k] % n_classes
-            margin = np.float64(scores[outputs.own[y]]) - np.float64(scores[outputs.own[other]])
+            margin = np.float64(class_score(outputs, scores, y)) - np.float64(class_score(outputs, scores, other))
             f = delta_pair(outputs, y, other) * (1.0 - margin)
             top = max(top, f)
             total += max(0.0, f)
@@ -266,7 +266,7 @@ def step_pairs(
         score_blocks(X, i, rows, blocks, n_few, scratch.scores)
     for m in range(n_several):
         c = room.classes[m]
-        room.scores[m] = scratch.scores[outputs.own[c]] if look > 0 else path_sum(outputs, scratch.scores, c)
+        room.scores[m] = class_score(outputs, scratch.scores, c) if look > 0 else path_sum(outputs, scratch.scores, c)
 
     top, total, carried = 0.0, 0.0, 0.0
     for k in range(n_active):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pinakes.kernels.compile import kernel
-from pinakes.kernels.outputs import score_document, sum_down
+from pinakes.kernels.outputs import class_score, score_document, sum_down
 
 NEAR, FAR = -0.9, -1.1  # scores about the margin of what a document is not
 SMALLEST = -30.0  # exp of less than this adds nothing that shows
@@ -28,7 +28,7 @@ def score_classes(X, first, last, rows, outputs, scored, out):
                 scores[a] = scored[i - first, a]
             sum_down(outputs, scores, several)
         for k in range(len(outputs.own)):
-            out[i, k] = scores[outputs.own[k]]
+            out[i, k] = class_score(outputs, scores, k)
 
 
 @kernel
@@ -50,7 +50,7 @@ def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, va
             sum_down(outputs, scores, several)
         found = 0
         for c in range(len(outputs.own)):
-            score = scores[outputs.own[c]]
+            score = class_score(outputs, scores, c)
             if found < most or score > values[i, most - 1]:
                 k = min(found, most - 1)
                 found = min(found + 1, most)
@@ -62,7 +62,7 @@ def rank_classes(X, first, last, rows, outputs, scored, temperature, classes, va
                 classes[i, k] = c
         if temperature > 0:
             for c in range(len(outputs.own)):
-                below = np.float64(scores[outputs.own[c]] - values[i, 0]) / temperature
+                below = np.float64(class_score(outputs, scores, c) - values[i, 0]) / temperature
                 if below > SMALLEST:
                     total[i] += np.exp(below)
 

@@ -22,10 +22,11 @@ import numpy as np
 from scipy import sparse
 
 from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.vectors import WIDTH, add_vector
 
-BLOCK = 8
+BLOCK = WIDTH
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
-SEARCHED = 16  # a row of so many blocks is still searched through
+SEARCHED = 64  # a row of so many blocks is still searched through
 FREE_BYTES = 2**29  # least room that is made for blocks; what is not used costs nothing, as it is never touched
 MOVES = 16  # pieces in which rows are moved
 FREE_SHARE = 2  # where more is held, room for one over this of it: the more, the fewer moves, and the more left behind
@@ -259,9 +260,15 @@ def add_row(rows, j, x, scores, n_blocks):
             scores[a] += x * rows.data[first + a]
         return
     for p in range(start, start + length):
-        a, d = np.uint64(BLOCK * rows.tag[p]), np.uint64(BLOCK * p)
-        for t in range(np.uint64(BLOCK)):
-            scores[a + t] += x * rows.data[d + t]
+        add_vector(scores, BLOCK * rows.tag[np.uint64(p)], x, rows.data, BLOCK * p)
+
+
+@inner
+def add_two_rows(rows, j, x, k, z, scores):
+    """Add x times row j, and then z times row k, to `scores`; both are full."""
+    first, second = np.uint64(rows.start[j] * BLOCK), np.uint64(rows.start[k] * BLOCK)
+    for a in range(np.uint64(len(scores))):
+        scores[a] = (scores[a] + x * rows.data[first + a]) + z * rows.data[second + a]
 
 
 @inner
@@ -278,9 +285,7 @@ def gather_row(rows, j, x, blocks, n_few, scores, n_blocks):
         else:
             p = find_block(rows, j, block, n_blocks)
         if p >= 0:
-            a, d = np.uint64(BLOCK * block), np.uint64(BLOCK * p)
-            for t in range(np.uint64(BLOCK)):
-                scores[a + t] += x * rows.data[d + t]
+            add_vector(scores, BLOCK * block, x, rows.data, BLOCK * p)
 
 
 @inner
@@ -290,9 +295,7 @@ def scatter_row(rows, j, x, blocks, changes, n_few, n_blocks):
         p = find_block(rows, j, blocks[k], n_blocks)
         if p < 0:
             p = make_block(rows, j, blocks[k], n_blocks)
-        c, d = np.uint64(BLOCK * k), np.uint64(BLOCK * p)
-        for t in range(np.uint64(BLOCK)):
-            rows.data[d + t] += x * changes[c + t]
+        add_vector(rows.data, BLOCK * p, x, changes, BLOCK * k)
 
 
 @kernel

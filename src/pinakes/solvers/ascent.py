@@ -350,9 +350,8 @@ class _State:
         # a start may have weights of another type than `tol` asks for
         n, dtype = self.n_padded, (self.rows if isinstance(self.rows, np.ndarray) else self.rows.data).dtype
         n_multi = len(self.problem.outputs.multi)
-        ones = np.where(self.problem.outputs.class_of >= 0, 1, np.nan).astype(dtype)
         return kernels.Scratch(
-            np.zeros(n, dtype), np.zeros(n, dtype), ones, np.zeros(n_multi),
+            np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n_multi),
             np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
         )  # fmt: skip
 

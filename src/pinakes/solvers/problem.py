@@ -14,6 +14,7 @@ from pinakes.kernels.pairs import Labels
 from pinakes.kernels.rows import BLOCK
 from pinakes.taxonomy.attributes import ClassAttributes
 from pinakes.taxonomy.loss import Loss, MatrixLoss, NodeLoss
+from pinakes.taxonomy.taxonomy import Relation
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
     n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
     n_padded = -(-(n_attributes + 1) // BLOCK) * BLOCK  # at least one place stays empty
-    up = np.full(n_padded, n_padded - 1, dtype=np.uint32)
-    for parent, start, end in attributes.runs:
-        up[start:end] = parent
+    up, multi_paths = _ways_up(attributes, n_padded)
 
     def padded(values: npt.NDArray[Any], fill: float = 0.0) -> npt.NDArray[np.float64]:
         out = np.full(n_padded, fill)
@@ -65,6 +64,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         own_false[attributes.own], class_miss, miss, false = 0.5, np.full(n_classes, 0.5), 0.0 * miss, 0.0 * false
     return Outputs(
         own=attributes.own,
+        first_own=int(attributes.own.min(initial=n_attributes)),
         class_of=class_of,
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
@@ -73,8 +73,8 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         v2=padded(attributes.v2, fill=1.0),
         up=up,
         multi=attributes.multi,
-        multi_indptr=attributes.multi_paths.indptr,
-        multi_indices=attributes.multi_paths.indices,
+        multi_indptr=multi_paths.indptr,
+        multi_indices=multi_paths.indices,
         loss_kind=LOSS_MATRIX if matrix.size else LOSS_NODES,
         miss=class_miss,
         false=padded(own_false, fill=np.nan),
@@ -83,6 +83,27 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         below_indptr=below_indptr,
         below=below,
     )
+
+
+def _ways_up(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.uint32], Relation]:
+    """Give an attribute above each one, or the last, which is empty; and what else is above those in `multi`."""
+    up = np.full(n_padded, n_padded - 1, dtype=np.uint32)
+    for parent, start, end in attributes.runs:
+        up[start:end] = parent
+    if attributes.values is not None:
+        return up, attributes.multi_paths
+    others: dict[int, list[int]] = {}
+    for m in np.argsort(attributes.multi):  # from top to bottom
+        *above, z = attributes.multi_paths.of(m).tolist()
+        a = up[z] = above[-1]
+        known: set[int] = set()
+        while a < n_padded - 1:
+            known.update([a], others.get(a, []))
+            a = int(up[a])
+        others[z] = [a for a in above if a not in known]
+    listed = [others[z] for z in attributes.multi.tolist()]
+    indptr = np.cumsum([0, *map(len, listed)], dtype=np.int64)
+    return up, Relation(indptr, np.array([a for some in listed for a in some], dtype=np.int32))
 
 
 def _runs_below(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

@@ -8,15 +8,15 @@ problem stays exactly the same:
 - a node above *every* category cancels in Lambda(y) - Lambda(y'), where only differences count;
 - a node with one child, and that child with one parent, act as one with v^2 = v_p^2 + v_c^2.
 
-What is left are the *attributes*: numbered level by level, the children of one parent side by side, so that sums
-over ancestors are a few contiguous additions from top to bottom.
+What is left are the *attributes*. Those that several categories share come first, level by level, so that sums over
+ancestors go from top to bottom; then each category's own one, as a walk through the tree meets them: what is below a
+node is side by side.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,9 +100,8 @@ class ClassAttributes:
             n_given = self.n_attributes - self.n_classes
             part = given_attributes(self.matrix()[classes][:, :n_given], self.class_node[classes])
             return part, np.concatenate([np.arange(n_given), self.own[classes]])
-        starts, sizes = self.paths.indptr[classes], self.paths.sizes()[classes]
-        places = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes) + np.arange(sizes.sum())
-        members = self.paths.indices[places]
+        sizes = self.paths.sizes()[classes]
+        members = self.paths.indices[self.paths.spread(classes)[1]]
         kept = np.unique(members).astype(np.int64)
         rank = np.full(self.n_attributes + 1, -1, dtype=np.int32)
         rank[kept] = np.arange(len(kept), dtype=np.int32)
@@ -203,7 +202,7 @@ def class_attributes(
     # chains: the only child of an only parent joins it; `head` is the upper end of each node's chain
     head = parents.chain_heads()
     heads = np.flatnonzero(keep & (head == np.arange(graph.n_nodes)))
-    order, runs, multi = parents.lay_out(heads, head)
+    order, runs, multi = parents.lay_out(heads, head, graph.own)
     attribute = np.full(graph.n_nodes, -1, dtype=np.int32)
     attribute[order] = np.arange(len(order), dtype=np.int32)
     attribute[keep] = attribute[head[keep]]
@@ -218,7 +217,8 @@ def class_attributes(
     kept = keep[graph.paths.indices]
     owner = np.repeat(np.arange(n_classes), graph.paths.sizes())[kept]
     paths = _unique_relation(n_classes, owner, attribute[graph.paths.indices[kept]])
-    multi_owner, multi_members = parents.everything_above(multi, keep)
+    multi_owner, places = taxonomy.ancestors.spread(multi)
+    above = taxonomy.ancestors.indices[places]
     return ClassAttributes(
         class_node=classes.astype(np.int32),
         own=attribute[graph.own],
@@ -226,7 +226,7 @@ def class_attributes(
         v2=total,
         runs=runs,
         multi=attribute[multi],
-        multi_paths=_unique_relation(len(multi), multi_owner, attribute[multi_members]),
+        multi_paths=_unique_relation(len(multi), multi_owner[keep[above]], attribute[above[keep[above]]]),
         node_attribute=attribute[:n_nodes],
         node_share=share,
     )
@@ -293,12 +293,8 @@ class _Graph:
 
 def _terminals_added(taxonomy: Taxonomy, classes: npt.NDArray[np.int64]) -> _Graph:
     n_nodes = len(taxonomy)
-    up = taxonomy.ancestors
-    sizes = up.sizes()[classes]
-    starts = up.indptr[classes]
-    positions = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes - starts, sizes)
-    owner = np.repeat(np.arange(len(classes)), sizes)
-    members = up.indices[positions]
+    owner, places = taxonomy.ancestors.spread(classes)
+    members = taxonomy.ancestors.indices[places]
     inner = np.bincount(members, minlength=n_nodes)[classes] > 1  # some other class lies below
     terminal_of = classes[inner]
     terminals = n_nodes + np.arange(len(terminal_of))
@@ -319,13 +315,12 @@ class _Pruned:
     """The edges between kept nodes, and the walks over them that the layout needs."""
 
     def __init__(self, n_nodes: int, edges: npt.NDArray[np.int64], levels: Ints) -> None:
-        self.n_nodes, self.levels = n_nodes, levels
+        self.n_nodes, self.edges, self.levels = n_nodes, edges, levels
         self.n_parents = np.bincount(edges[:, 1], minlength=n_nodes)
         self.n_children = np.bincount(edges[:, 0], minlength=n_nodes)
         self.parent = np.full(n_nodes, -1, dtype=np.int64)  # of those with a single one
         self.parent[edges[:, 1]] = edges[:, 0]
         self.parent[self.n_parents > 1] = -1
-        self.parents = _unique_relation(n_nodes, edges[:, 1], edges[:, 0])
 
     @classmethod
     def of(cls, graph: _Graph, keep: npt.NDArray[np.bool_]) -> _Pruned:
@@ -333,59 +328,54 @@ class _Pruned:
         return cls(graph.n_nodes, edges, graph.levels)
 
     def chain_heads(self) -> npt.NDArray[np.int64]:
-        head = np.arange(self.n_nodes)
         linked = self.parent >= 0
         linked[linked] = self.n_children[self.parent[linked]] == 1
-        for v in np.flatnonzero(linked)[np.argsort(self.levels[linked], kind="stable")]:
-            head[v] = head[self.parent[v]]
+        head = np.where(linked, self.parent, np.arange(self.n_nodes))
+        while not np.array_equal(higher := head[head], head):
+            head = higher
         return head
 
     def lay_out(
-        self, heads: npt.NDArray[np.int64], head: npt.NDArray[np.int64]
+        self, heads: npt.NDArray[np.int64], head: npt.NDArray[np.int64], own: npt.NDArray[np.int64]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Order the heads from top to bottom, children of one parent side by side; give order, runs and multi."""
-        above = np.where(self.parent[heads] >= 0, head[self.parent[heads]], -1)
-        several = self.n_parents[heads] > 1
-        # a single parent may be levels away once chains are joined: the level follows the joined parents
-        level = {int(v): 0 for v in heads}
-        place = np.full(self.n_nodes, -1, dtype=np.int64)
-        for v in heads[np.argsort(self.levels[heads], kind="stable")]:
-            ups = self.parents.of(v)
-            level[int(v)] = 1 + max((level[int(head[u])] for u in ups), default=-1)
-        depth = np.array([level[int(v)] for v in heads])
-        order = np.empty(len(heads), dtype=np.int64)
-        runs: list[tuple[int, int, int]] = []
-        filled = 0
-        for d in range(int(depth.max()) + 1 if len(depth) else 0):
-            here = np.flatnonzero((depth == d) & ~several)
-            here = here[np.argsort(np.where(above[here] >= 0, place[above[here]], -1), kind="stable")]
-            at = np.concatenate([here, np.flatnonzero((depth == d) & several)])
-            order[filled : filled + len(at)] = heads[at]
-            place[heads[at]] = filled + np.arange(len(at))
-            owners = np.where(above[here] >= 0, place[above[here]], -1)
-            cuts = np.flatnonzero(np.diff(owners, prepend=-2, append=-2)).tolist()
-            runs += [(int(owners[s]), filled + s, filled + e) for s, e in pairwise(cuts) if owners[s] >= 0]
-            filled += len(at)
-        multi = heads[several]
-        return order, np.array(runs, dtype=np.int32).reshape(-1, 3), multi
+        """Order the heads, the shared ones level by level and then the own ones; give order, runs and multi.
 
-    def everything_above(
-        self, nodes: npt.NDArray[np.int64], keep: npt.NDArray[np.bool_]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """List each node with all kept nodes above it, as pairs (position in `nodes`, member)."""
-        owner: list[int] = []
-        members: list[int] = []
-        for m, v in enumerate(nodes):
-            seen = {int(v)}
-            todo = [int(v)]
-            while todo:
-                for u in self.parents.of(todo.pop()):
-                    if int(u) not in seen:
-                        seen.add(int(u))
-                        todo.append(int(u))
-            owner += [m] * len(seen)
-            members += sorted(seen)
-        return np.array(owner, dtype=np.int64), np.array(members, dtype=np.int64)
+        The own ones come as a walk through the tree of first parents meets them.
+        """
+        is_head, is_own = np.zeros((2, self.n_nodes), dtype=bool)
+        is_head[heads], is_own[head[own]] = True, True
+        edges = self.edges[is_head[self.edges[:, 1]]]
+        edges = edges[np.argsort(self.levels[edges[:, 1]], kind="stable")]
+        up, down = head[edges[:, 0]], edges[:, 1]
+        # a parent may be levels away once chains are joined: the level follows the joined parents
+        level = np.zeros(self.n_nodes, dtype=np.int64)
+        for here in np.split(np.arange(len(edges)), np.flatnonzero(np.diff(self.levels[down])) + 1):
+            np.maximum.at(level, down[here], level[up[here]] + 1)
+        above = np.full(self.n_nodes, -1)
+        above[down[::-1]] = up[::-1]
+        by_level = [heads[level[heads] == d] for d in range(int(level[heads].max(initial=-1)) + 1)]
+        # own attributes below each node, and before it
+        size, before = is_own.astype(np.int64), np.zeros(self.n_nodes, dtype=np.int64)
+        for at in by_level[:0:-1]:
+            np.add.at(size, above[at], size[at])
+        place = np.full(self.n_nodes + 1, -1)  # the last one is that of no parent
+        n_shared = 0
+        for at in by_level:
+            at = at[np.lexsort((self.n_parents[at] > 1, place[above[at]]))]
+            passed = np.cumsum(size[at]) - size[at]
+            siblings = np.flatnonzero(np.diff(above[at], prepend=-2))
+            passed -= np.repeat(passed[siblings], np.diff(siblings, append=len(at)))
+            before[at] = passed + np.where(above[at] >= 0, before[above[at]], 0)
+            shared = at[~is_own[at]]
+            place[shared] = n_shared + np.arange(len(shared))
+            n_shared += len(shared)
+        lowest = heads[is_own[heads]]
+        place[lowest] = n_shared + before[lowest]
+        order = heads[np.argsort(place[heads])]
+        owner = np.where(self.n_parents[order] == 1, place[above[order]], -1)
+        cuts = np.flatnonzero(np.diff(owner, prepend=-2, append=-2))
+        runs = np.column_stack([owner[cuts[:-1]], cuts[:-1], cuts[1:]])
+        return order, runs[runs[:, 0] >= 0].astype(np.int32), heads[self.n_parents[heads] > 1]
 
 
 def _unique_relation(n_rows: int, row: npt.NDArray[Any], column: npt.NDArray[Any]) -> Relation:

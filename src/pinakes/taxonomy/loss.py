@@ -32,11 +32,8 @@ PAIRS_AT_ONCE = 1 << 15  # keeps the merged ancestor sets of a chunk within the 
 
 def members(relation: Relation, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
     """Give for many nodes all relatives, one after the other: the position in `nodes` of each, and itself."""
-    starts = relation.indptr[nodes]
-    sizes = relation.indptr[nodes + 1] - starts
-    owner = np.repeat(np.arange(len(nodes), dtype=np.int64), sizes)
-    shift = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    return owner, relation.indices[np.arange(len(owner), dtype=np.int64) + shift]
+    owner, places = relation.spread(nodes)
+    return owner, relation.indices[places]
 
 
 @dataclass(frozen=True)

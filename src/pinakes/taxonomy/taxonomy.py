@@ -39,6 +39,12 @@ class Relation(NamedTuple):
         """Count the relatives of every node."""
         return np.diff(self.indptr)
 
+    def spread(self, nodes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Give, for the relatives of some nodes one after the other, the place in `nodes` and that in `indices`."""
+        starts = self.indptr[nodes]
+        sizes = self.indptr[nodes + 1] - starts
+        return np.repeat(np.arange(len(nodes)), sizes), _spread(starts, sizes)
+
 
 class Taxonomy:
     """An immutable lattice of categories: a node may have several parents, and there may be several roots.
