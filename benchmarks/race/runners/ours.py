@@ -22,7 +22,7 @@ from pinakes.errors import ConvergenceWarning
 from pinakes.solvers.ascent import N_ROUGH
 
 WARM_UP = (100, 5)  # classes, and documents of each
-MOST_TRIES, NEAR = 5, 0.9  # to finish in time; in time and after this share of it is near enough
+MOST_TRIES, NEAR = 8, 0.96  # to finish in time; in time and after this share of it is near enough
 LEAST_SECONDS = 1e-3
 
 
@@ -77,7 +77,7 @@ class Ours(Runner):
             if best is not None:
                 seconds, self.model, self.reports = best
             return seconds
-        wanted = given + 0.97 * self.finish_by - seconds  # as if all but the solver took as long again
+        wanted = given + 0.985 * self.finish_by - seconds  # as if all but the solver took as long again
         between = wanted if self.low < wanted < self.high else (self.low + min(self.high, 2 * given)) / 2
         self.settings["max_seconds"] = max(LEAST_SECONDS, between)
         return None

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from pinakes.kernels.compile import inner, kernel
-from pinakes.kernels.vectors import WIDTH, add_vector
+from pinakes.kernels.vectors import WIDTH, add_vector, copy_vector
 
 BLOCK = WIDTH
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
@@ -142,8 +142,7 @@ def _move(rows, moved, first, last):
         old, new = rows.start[j], moved.start[j]
         for b in range(rows.length[j]):
             moved.tag[new + b] = rows.tag[old + b]
-            for t in range(BLOCK):
-                moved.data[(new + b) * BLOCK + t] = rows.data[(old + b) * BLOCK + t]
+            copy_vector(moved.data, BLOCK * (new + b), rows.data, BLOCK * (old + b))
         if moved.table_of[j] >= 0:
             for b in range(moved.table.shape[1]):
                 moved.table[moved.table_of[j], b] = rows.table[rows.table_of[j], b]
@@ -157,16 +156,15 @@ def _push_together(rows, by_place, by_table):
         start = rows.start[j]
         for b in range(rows.length[j]):  # never to a later place
             rows.tag[used + b] = rows.tag[start + b]
-            for t in range(BLOCK):
-                rows.data[(used + b) * BLOCK + t] = rows.data[(start + b) * BLOCK + t]
+            copy_vector(rows.data, BLOCK * (used + b), rows.data, BLOCK * (start + b))
         rows.start[j] = used
         rows.capacity[j] = rows.length[j]
         used += rows.length[j]
     n_tables = 0
     for j in by_table:
         if rows.table_of[j] >= 0 and rows.length[j] < rows.table.shape[1]:
-            for b in range(rows.table.shape[1]):
-                rows.table[n_tables, b] = rows.table[rows.table_of[j], b]
+            if n_tables < rows.table_of[j]:
+                rows.table[n_tables] = rows.table[rows.table_of[j]]
             rows.table_of[j] = n_tables
             n_tables += 1
         else:  # a full row needs none
@@ -223,8 +221,7 @@ def make_block(rows, j, block, n_blocks):
         for b in range(length):
             to = start + rows.tag[old + b] if full else start + b
             rows.tag[to] = rows.tag[old + b]
-            for t in range(BLOCK):
-                rows.data[to * BLOCK + t] = rows.data[(old + b) * BLOCK + t]
+            copy_vector(rows.data, BLOCK * to, rows.data, BLOCK * (old + b))
         if length > 0:
             rows.tag[old] = freed[length]
             freed[length] = old

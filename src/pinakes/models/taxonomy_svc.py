@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -391,7 +392,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> None:
         """Solve the problem of these documents and take the result as the model; classes and attributes are set."""
         C = parameters.check_number(self, "C", above=0)
-        for name in ("support_coef_", "support_vectors_"):  # of an earlier fit with another kernel
+        for name in ("dual_coef_", "support_coef_", "support_vectors_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         self._subtrees: dict[str, tuple[npt.NDArray[np.int64], Scorer | KernelScorer]] = {}
         solve_tiny_closely(solver, len(codes) * len(self.classes_))
@@ -404,11 +405,8 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
             start = self._start(begin, problem, used, solver.tol)
         result = self._solve(solver, kernel, problem, used, start)
 
-        beta = result.beta.tocoo()
-        delta = self._loss.pairs(self._nodes[codes[used[beta.row]]], self._nodes[beta.col])
-        shape = (len(codes), len(self.classes_))
-        self.dual_coef_ = sparse.csr_array((beta.data * delta, (used[beta.row], beta.col)), shape=shape)
-        self.support_ = np.flatnonzero(np.diff(self.dual_coef_.indptr))
+        self._dual = result.beta, used, codes, self._nodes, self._loss
+        self.support_ = used[np.diff(result.beta.indptr) > 0]
         if isinstance(result, SolverResult):
             self._scorer = Scorer(result.rows, self._outputs)
             self.history_, self.steps_ = result.history, None
@@ -419,6 +417,14 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
             self._set_support(X, own - alpha, kernel)
             self.history_, self.steps_ = result.rounds, result.history
         self._set_course(result.last, result.stopped)
+
+    @cached_property
+    def dual_coef_(self) -> sparse.csr_array:
+        """Alpha of every document and class, made when asked for."""
+        betas, used, codes, nodes, loss = self._dual
+        beta = betas.tocoo()
+        alpha = beta.data * loss.pairs(nodes[codes[used[beta.row]]], nodes[beta.col])
+        return sparse.csr_array((alpha, (used[beta.row], beta.col)), shape=(len(codes), len(nodes)))
 
     def _fit_known(
         self,
