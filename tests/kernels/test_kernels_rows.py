@@ -41,7 +41,7 @@ def grow(n_features, n_attributes, entries, dtype=np.float64, n_shards=1):
     dense = np.zeros((n_features, n_attributes), dtype=dtype)
     for j, a, value in entries:
         while not add(rows, j, a, value, n_blocks):
-            with patch.object(growing, "FREE_BYTES", 0):  # little room, so that rows move often
+            with patch.multiple(growing, FREE_BYTES=0, PIECE=0):  # little room, so that rows move often
                 rows = growing.with_room(rows, 4 * n_blocks, n_shards)
         dense[j, a] += value
     return rows, dense, n_blocks

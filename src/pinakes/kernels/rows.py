@@ -7,10 +7,10 @@ the blocks that were ever written; with p = start[j] + b, b < length[j],
 
 in no order while the row is sparse, and in order of the blocks once it is full (length[j] == n_blocks), when no search
 is needed. A short row is searched through; a longer one has a table that says where each block is. Rows live in one
-pool and move to its free end when they grow. The free end is dealt out to shards: rows j with j % n_shards == s take
-from shard s, so that each shard can be written by a thread of its own. What a row has outgrown goes to the next row of
-that shard that wants as many blocks: freed[s, n] is the first of a chain of such places of n blocks, each with the next
-one in its first tag. The solver gives more room when a shard has none.
+pool and move to its free end when they grow. The free end is dealt out to shards, piece by piece: rows j with
+j % n_shards == s take from shard s, so that each shard can be written by a thread of its own. What a row has outgrown
+goes to the next row of that shard that wants as many blocks: freed[s, n] is the first of a chain of such places of n
+blocks, each with the next one in its first tag. The solver gives more room when a shard has none.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ BLOCK = WIDTH
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
 SEARCHED = 64  # a row of so many blocks is still searched through
 FREE_BYTES = 2**29  # least room that is made for blocks; what is not used costs nothing, as it is never touched
+PIECE = (
+    2**18
+)  # blocks of the pool that a shard takes at once: so the pool is touched from its beginning on, without gaps
+GROWTH = 3  # a row takes less than so many times n_blocks blocks, from nothing to full
 MOVES = 16  # pieces in which rows are moved
 FREE_SHARE = 2  # where more is held, room for one over this of it: the more, the fewer moves, and the more left behind
 
@@ -66,24 +70,33 @@ def empty_rows(n_features: int, n_attributes: int, dtype=np.float32) -> Rows:
 
 
 def with_room(rows: Rows, room: int, n_shards: int = 1, map: Callable = map) -> Rows:
-    """Give rows whose shards have so many free blocks or more, leaving behind what rows had outgrown.
+    """Give rows whose shards have room again, so many blocks or more where there was none.
 
-    `map` is that of a pool of threads, or Python's own.
+    A shard takes the next piece of the pool. Where that is used up, or tables are, all rows move to a larger pool, and
+    what they had outgrown is left behind. `map` is that of a pool of threads, or Python's own.
     """
     n_features, n_blocks = len(rows.start), rows.table.shape[1]
     ends = np.cumsum(rows.capacity, dtype=np.int64)
     held = int(ends[-1]) if len(ends) else 0
     # what is not touched costs nothing: much room, but no more than would ever be needed
     bytes_each = BLOCK * rows.data.itemsize + rows.tag.itemsize
-    most = min(max(FREE_BYTES // bytes_each, held // FREE_SHARE), 3 * n_features * n_blocks)
-    room = max(room, most // n_shards)
+    most = min(max(FREE_BYTES // bytes_each, held // FREE_SHARE), GROWTH * n_features * n_blocks)
+    piece = max(room, min(PIECE, most // n_shards))
+    if len(rows.free) == n_shards and (rows.free[:, 2] < rows.free[:, 3]).all():
+        lacking = rows.free[:, 1] - rows.free[:, 0] < GROWTH * n_blocks
+        first = rows.free[:, 1].max() + piece * (np.cumsum(lacking) - 1)
+        if first[-1] + piece <= len(rows.tag):
+            free = rows.free.copy()
+            free[lacking, 0], free[lacking, 1] = first[lacking], first[lacking] + piece
+            return rows._replace(free=free)
+    room = max(piece, most // n_shards)
     has_table = (rows.table_of >= 0) & (rows.length < n_blocks)  # a full row needs none
     n_tables = int(has_table.sum())
     tables = max(FREE_BYTES // max(1, n_blocks * rows.table.itemsize), n_tables // FREE_SHARE, n_shards)
     tables = -(-min(tables, n_features) // n_shards)
     shard = np.arange(n_shards)
     free = np.column_stack(
-        [held + shard * room, held + (shard + 1) * room, n_tables + shard * tables, n_tables + (shard + 1) * tables]
+        [held + shard * piece, held + (shard + 1) * piece, n_tables + shard * tables, n_tables + (shard + 1) * tables]
     )
     moved = rows._replace(
         start=ends - rows.capacity,
@@ -191,9 +204,9 @@ def find_block(rows, j, block, n_blocks):
 
 @inner
 def has_room(rows, j, n_blocks):
-    """Say whether row j may grow to any length: from nothing to full it takes less than 3 n_blocks blocks."""
+    """Say whether row j may grow to any length."""
     shard = rows.free[j % len(rows.free)]
-    return rows.length[j] == n_blocks or (shard[1] - shard[0] >= 3 * n_blocks and shard[3] > shard[2])
+    return rows.length[j] == n_blocks or (shard[1] - shard[0] >= GROWTH * n_blocks and shard[3] > shard[2])
 
 
 @inner

@@ -5,7 +5,7 @@ ended. The optimum of one C, scaled to the budgets of the next, is a good beginn
 optimum under other node weights (pinakes.models.continuation). Other node weights and losses are tried at the best C of
 the first ones, and where they are better there, at other C that were not clearly worse.
 
-Where there are many documents a fifth is put aside once, two or three rounds are made, and C is walked from 0.2 upwards
+Where there are many documents a fifth is put aside once, three rounds are made, and C is walked from 0.2 upwards
 as long as the score gets better, or else downwards. The final fit to all documents begins with what the best trial had
 learnt from most of them.
 """
@@ -40,7 +40,7 @@ from pinakes.selection.splits import make_splits
 from pinakes.solvers.ascent import Progress
 from pinakes.taxonomy import Taxonomy
 
-N_FIRST, N_NEXT = 3, 2  # where documents are many: most rounds of the first trial, and of one that goes on from another
+N_FIRST, N_NEXT = 3, 3  # where documents are many: most rounds of the first trial, and of one that goes on from another
 FIRST_C = 0.2  # small enough to be solved in a few rounds
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
