@@ -26,6 +26,7 @@ from pinakes.kernels.outputs import (
 )
 from pinakes.kernels.rows import BLOCK
 
+NOT_FOUND = -1e30  # a score with which no class is found; times a Delta of 0 it is 0, as -inf would not be
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
@@ -303,9 +304,9 @@ def step_document(
         free = min(look, active_indptr[i + 1] - a_start - n_active)
         if free > 0:
             base = 1 - class_score(outputs, scores, y_i)
-            scores[outputs.own[y_i]] = -np.inf
+            scores[outputs.own[y_i]] = NOT_FOUND
             for k in range(a_start, a_start + n_active):
-                scores[outputs.own[active[k]]] = -np.inf  # no need to find what is there already
+                scores[outputs.own[active[k]]] = NOT_FOUND  # no need to find what is there already
             if by_margin:
                 found = find_violators(outputs, scores, None, base, 1e-9, worst[:free], found_classes[:free])
             else:
