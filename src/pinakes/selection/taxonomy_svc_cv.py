@@ -40,7 +40,7 @@ from pinakes.selection.splits import make_splits
 from pinakes.solvers.ascent import Progress
 from pinakes.taxonomy import Taxonomy
 
-N_FIRST, N_NEXT = 3, 3  # where documents are many: most rounds of the first trial, and of one that goes on from another
+N_ROUNDS = 3  # most rounds of a trial, where documents are many
 FIRST_C = 0.2  # small enough to be solved in a few rounds
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
@@ -343,7 +343,7 @@ class _Search:
         for k, (train, test) in enumerate(data.splits):
             model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
             if self.once:
-                model.max_iter = min(model.max_iter, N_FIRST if previous is None else N_NEXT)
+                model.max_iter = min(model.max_iter, N_ROUNDS)
             if self.until < math.inf:
                 model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
             with warnings.catch_warnings():
