@@ -10,6 +10,7 @@ from numba import njit
 
 from pinakes.kernels import outputs as kernels
 from pinakes.kernels.ascent import find_violators
+from pinakes.kernels.rows import BLOCK
 from pinakes.solvers.problem import make_outputs
 from pinakes.taxonomy.attributes import class_attributes
 from pinakes.taxonomy.loss import make_loss
@@ -36,7 +37,8 @@ def deltas(outputs, y):
 def find(outputs, scores, delta, base, threshold, most):
     worst, classes = np.zeros(most), np.zeros(most, dtype=np.int32)
     kernels.sum_down(outputs, scores, np.zeros(len(outputs.multi)))
-    found = find_violators(outputs, scores, delta, base, threshold, worst, classes)
+    highest = np.zeros(outputs.first_own + 2)
+    found = find_violators(outputs, scores, highest, delta, base, threshold, worst, classes)
     return worst[:found], classes[:found]
 
 
@@ -99,12 +101,29 @@ def test_the_worst_violators_are_found(problem, by_margin, most, threshold):
 
 @given(problem=problems())
 @settings(max_examples=100, deadline=None)
+def test_a_sum_goes_from_top_to_bottom_and_a_window_holds_what_is_above_its_block(problem):
+    _, attributes, _, outputs, _, _ = problem
+    n, first_own = attributes.n_attributes, outputs.first_own
+    assert (attributes.up < np.arange(n)).all()
+    np.testing.assert_array_equal(outputs.up[:n], np.where(attributes.up < 0, len(outputs.v2) - 1, attributes.up))
+    for block, window in zip(outputs.up.reshape(-1, BLOCK), outputs.window.tolist(), strict=True):
+        if window < first_own:
+            assert set(block) <= set(range(window, window + kernels.WINDOW))
+        elif window == first_own:
+            assert set(block) == {len(outputs.v2) - 1}
+        else:
+            assert np.ptp(block.astype(np.int64)) >= kernels.WINDOW or block.max() >= first_own
+
+
+@given(problem=problems())
+@settings(max_examples=100, deadline=None)
 def test_own_attributes_come_last_and_those_below_a_node_of_a_tree_side_by_side(problem):
     _, attributes, _, outputs, _, _ = problem
     shared = np.setdiff1d(np.arange(attributes.n_attributes), attributes.own)
     assert shared.max(initial=-1) < attributes.own.min()
     assert outputs.first_own == attributes.own.min()
     if len(outputs.multi) == 0:
+        assert (np.diff(attributes.up[np.sort(attributes.own)]) >= 0).all()  # and so are those above them
         for z in range(attributes.n_attributes):
             below = np.sort(attributes.own[[z in attributes.paths.of(k) for k in range(attributes.n_classes)]])
             np.testing.assert_array_equal(np.diff(below), 1)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numba import config, njit
 
-from pinakes.kernels.threads import make_steps, wait_for_all
+from pinakes.kernels.threads import make_steps, take_next, wait_for_all
 
 
 @njit(nogil=True)
@@ -40,3 +40,25 @@ def test_a_thread_that_waits_for_nobody_can_be_called_off():
     steps, values, seen = make_steps(2), np.zeros((2, 8), dtype=np.int64), np.zeros((2, 3), dtype=np.int64)
     steps[-1] = 1
     assert rounds(steps, 0, values, seen, 3) == 0
+
+
+@njit(nogil=True)
+def take_all(counters, n_wanted):
+    """Take numbers until they are at least `n_wanted`; gives those below it."""
+    taken = np.zeros(n_wanted, dtype=np.int64)
+    n_taken = 0
+    number = take_next(counters, 1)
+    while number < n_wanted:
+        taken[n_taken] = number
+        n_taken += 1
+        number = take_next(counters, 1)
+    return taken[:n_taken]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_every_number_is_taken_once(n_threads):
+    counters, n_wanted = make_steps(1), 20_000
+    with ThreadPoolExecutor(n_threads) as threads:
+        taken = list(threads.map(lambda _: take_all(counters, n_wanted), range(n_threads)))
+    np.testing.assert_array_equal(np.sort(np.concatenate(taken)), np.arange(n_wanted))
+    assert counters[0].sum() == 0

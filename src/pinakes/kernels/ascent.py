@@ -20,11 +20,13 @@ from pinakes.kernels.outputs import (
     common,
     delta_pair,
     delta_row,
+    find_highest,
     path_sum,
     score_document,
     sum_down,
 )
 from pinakes.kernels.rows import BLOCK
+from pinakes.kernels.vectors import any_above
 
 NOT_FOUND = -1e30  # a score with which no class is found; times a Delta of 0 it is 0, as -inf would not be
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
@@ -32,26 +34,22 @@ MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
 
 
 @inner
-def find_violators(outputs, scores, delta, base, threshold, worst, classes):
+def find_violators(outputs, scores, highest, delta, base, threshold, worst, classes):
     """Write the classes with the largest F = delta (base + score) above `threshold` into `classes`, the worst first.
 
     Writes their F into `worst`, and gives how many there are: at most len(worst). Where `delta` is None it counts as 1.
+    `highest` is scratch. A block is passed over if nothing in it were a violator even below the highest in its window.
     """
-    limit = scores.dtype.type(threshold)
+    base, limit = scores.dtype.type(base), scores.dtype.type(threshold)
     found = 0
     most = len(worst)
+    find_highest(outputs, scores, highest)
     for c in range(np.uint64(outputs.first_own // BLOCK), np.uint64(len(scores) // BLOCK)):
         start = c * np.uint64(BLOCK)
-        hit = 0
-        for a in range(start, start + np.uint64(BLOCK)):
-            f = base + (scores[a] + scores[outputs.up[a]])
-            if delta is not None:
-                f *= delta[a]
-            hit |= f > limit
-        if hit == 0:
+        if not any_above(scores, start, base + highest[outputs.window[c]], delta, limit):
             continue
         for a in range(start, start + np.uint64(BLOCK)):
-            f = base + (scores[a] + scores[outputs.up[a]])
+            f = base + scores[outputs.up[a]] + scores[a]
             if delta is not None:
                 f *= delta[a]
             if outputs.class_of[a] >= 0 and f > limit and (found < most or f > worst[most - 1]):
@@ -97,15 +95,18 @@ def scan(
             for a in range(len(scores)):
                 scores[a] = scored[o - first, a]
             sum_down(outputs, scores, scratch.several)
-        base = 1 - class_score(outputs, scores, y_i)
+        base = scores.dtype.type(1 - class_score(outputs, scores, y_i))
 
         top = 0.0  # the largest F among 0 (y_i itself) and the active classes
         carried = 0.0  # sum of beta F
         for k in range(active_indptr[i], active_indptr[i] + active_count[i]):
-            f = np.float64(delta[outputs.own[active[k]]] * (base + class_score(outputs, scores, active[k])))
+            own = outputs.own[active[k]]
+            f = np.float64((base + scores[outputs.up[own]] + scores[own]) * delta[own])  # as `find_violators` has it
             top = max(top, f)
             carried += beta[k] * f
-        found = find_violators(outputs, scores, delta, base, top * (1 + 1e-6) + 1e-9, worst, new_classes[i])
+        found = find_violators(
+            outputs, scores, scratch.highest, delta, base, top * (1 + 1e-6) + 1e-9, worst, new_classes[i]
+        )
         if found > 0:
             top = max(top, worst[0])
         new_count[i] = found
@@ -220,6 +221,7 @@ class Scratch(NamedTuple):
     scores: np.ndarray  # (n_padded,): of the weights' type, as `delta`
     delta: np.ndarray
     several: np.ndarray  # float64 (n_multi,)
+    highest: np.ndarray  # of the weights' type (first_own + 2,)
     change: np.ndarray  # float64 (n_padded,): always left at 0
     mark: np.ndarray  # uint8 (n_blocks,): always left at 0
     blocks: np.ndarray  # int32 (n_blocks,)
@@ -308,10 +310,14 @@ def step_document(
             for k in range(a_start, a_start + n_active):
                 scores[outputs.own[active[k]]] = NOT_FOUND  # no need to find what is there already
             if by_margin:
-                found = find_violators(outputs, scores, None, base, 1e-9, worst[:free], found_classes[:free])
+                found = find_violators(
+                    outputs, scores, scratch.highest, None, base, 1e-9, worst[:free], found_classes[:free]
+                )
             else:
                 delta_row(outputs, y_i, scratch.delta)
-                found = find_violators(outputs, scores, scratch.delta, base, 1e-9, worst[:free], found_classes[:free])
+                found = find_violators(
+                    outputs, scores, scratch.highest, scratch.delta, base, 1e-9, worst[:free], found_classes[:free]
+                )
             for k in range(found):
                 active[a_start + n_active] = found_classes[k]
                 beta[a_start + n_active] = 0.0

@@ -12,6 +12,8 @@ from pinakes.kernels.rows import BLOCK
 
 LOSS_NODES = 0
 LOSS_MATRIX = 1
+WINDOW = 8  # attributes side by side; that is where what is above a block of own attributes mostly is
+ANY_HEIGHT = 1e30  # more than any score; times a Delta of 0 it is 0, as inf would not be
 
 
 class Outputs(NamedTuple):
@@ -30,6 +32,10 @@ class Outputs(NamedTuple):
     weighted: bool
     v2: np.ndarray  # float64 (n_padded,)
     up: np.ndarray  # uint32 (n_padded,): an attribute right above, or one that is always 0
+    window: (
+        np.ndarray
+    )  # uint32 (n_blocks,): first of WINDOW attributes that `up` of the block are among; first_own if …
+    # … they are the one that is always 0, first_own + 1 if they are anywhere
     multi: np.ndarray  # int32 (n_multi,): attributes with more above them than `up` and what is above that …
     multi_indptr: np.ndarray  # int64: … and what that is
     multi_indices: np.ndarray  # int32
@@ -68,6 +74,22 @@ def class_score(outputs, scores, c):
     """Give the score of class c, where `sum_down` has been called."""
     a = outputs.own[c]
     return scores[a] + scores[outputs.up[a]]
+
+
+@inner
+def find_highest(outputs, scores, highest):
+    """Write the highest score in each window of shared attributes into `highest`, where `sum_down` has been called.
+
+    As `Outputs.window` has it: 0 at first_own, and after that more than any score.
+    """
+    for a in range(np.uint64(outputs.first_own)):
+        top = scores[a]
+        for k in range(1, WINDOW):
+            score = scores[a + np.uint64(k)]
+            top = score if score > top else top
+        highest[a] = top
+    highest[outputs.first_own] = 0
+    highest[outputs.first_own + 1] = ANY_HEIGHT
 
 
 @inner

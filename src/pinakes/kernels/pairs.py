@@ -92,14 +92,14 @@ def best_other(labels, i, outputs, scores):
 
 
 @inner
-def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most):
+def find_pairs(labels, i, outputs, scratch, threshold, active, room, most):
     """Write the pairs of document i with the largest F above `threshold` into room.found and room.worst, worst first.
 
     Gives how many there are, at most `most`, and the sum of F over all above 0; pairs in `active` are left out. Only
     where each pair has a slack is that sum wanted: elsewhere labels that cannot be among the worst are passed over, and
     no label takes more than its share of the places, or one label's would push out what the others need as much.
     """
-    n_classes = len(outputs.own)
+    n_classes, scores, delta = len(outputs.own), scratch.scores, scratch.delta
     share = most if labels.each else max(1, most // max(labels.indptr[i + 1] - labels.indptr[i], 1))
     best = best_other(labels, i, outputs, scores)
     found, total = 0, 0.0
@@ -118,7 +118,9 @@ def find_pairs(labels, i, outputs, scores, delta, threshold, active, room, most)
         if labels.each:
             for k in range(n_classes):
                 total += max(0.0, np.float64(delta[outputs.own[k]] * (base + class_score(outputs, scores, k))))
-        n_y = find_violators(outputs, scores, delta, base, limit, room.worst_y[:share], room.found_y[:share])
+        n_y = find_violators(
+            outputs, scores, scratch.highest, delta, base, limit, room.worst_y[:share], room.found_y[:share]
+        )
         for m in range(n_y):  # two lists, both with the worst first, become one
             f = room.worst_y[m]
             if found == most and f <= room.worst[most - 1]:
@@ -166,11 +168,11 @@ def scan_pairs(
             total += max(0.0, f)
             carried += beta[k] * f
         if labels.each:
-            found, more = find_pairs(labels, i, outputs, scores, scratch.delta, 1e-9, active[start:end], room, most)
+            found, more = find_pairs(labels, i, outputs, scratch, 1e-9, active[start:end], room, most)
             top = total + more
         else:
             limit = top * (1 + 1e-6) + 1e-9
-            found, _ = find_pairs(labels, i, outputs, scores, scratch.delta, limit, active[:0], room, most)
+            found, _ = find_pairs(labels, i, outputs, scratch, limit, active[:0], room, most)
             if found > 0:
                 top = max(top, room.worst[0])
         new_count[i] = found
@@ -251,7 +253,7 @@ def step_pairs(
         free = min(look, active_indptr[i + 1] - start - n_active)
         if free > 0:
             known = active[start : start + n_active]
-            found, _ = find_pairs(y, i, outputs, scratch.scores, scratch.delta, 1e-9, known, room, free)
+            found, _ = find_pairs(y, i, outputs, scratch, 1e-9, known, room, free)
             for k in range(found):
                 active[start + n_active] = room.found[k]
                 beta[start + n_active] = 0.0

@@ -1,8 +1,9 @@
 """Threads that work in step: a barrier for kernels that run at the same time, each in a thread of its own.
 
-Numba has no atomic loads and stores for the host, so two small intrinsics make them. `steps` is an int64 array with a
+Numba has no atomic loads, stores and sums for the host, so small intrinsics make them. `steps` is an int64 array with a
 cache line for each thread: thread t writes how many barriers it has reached into steps[t, 0], and only reads the
-others. A thread that waits for long lets others have its core.
+others. A thread that waits for long lets others have its core. Where pieces of work differ in length, threads take
+the next one from a counter instead of sharing them out beforehand.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ if config.DISABLE_JIT:  # Python has no other memory model than this
 
     def _store(array, at, value):
         array[at, 0] = value
+
+    def take_next(counters, at):
+        value = counters[at, 0]
+        counters[at, 0] += 1
+        return value
 
     def _give_way():
         return 0
@@ -52,6 +58,16 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, types.int64, types.int64), generate
+
+    @intrinsic
+    def take_next(typing_context, counters, at):
+        """Add 1 to counters[at, 0] and give what it was; no two threads get the same."""
+
+        def generate(context, builder, signature, arguments):
+            place = _place(context, builder, signature.args[0], *arguments)
+            return builder.atomic_rmw("add", place, ir.Constant(ir.IntType(64), 1), "acq_rel")
+
+        return types.int64(counters, types.int64), generate
 
     if sys.platform == "win32":
 

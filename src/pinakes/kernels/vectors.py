@@ -18,6 +18,11 @@ if config.DISABLE_JIT:
         """Copy values[d : d + WIDTH] to to[a : a + WIDTH]."""
         to[a : a + WIDTH] = values[d : d + WIDTH]
 
+    def any_above(values, a, added, factors, limit):
+        """Say whether any of factors (values + added) at a, ..., a + WIDTH - 1 is above `limit`; None counts as 1."""
+        sums = values[a : a + WIDTH] + added
+        return bool((sums > limit if factors is None else sums * factors[a : a + WIDTH] > limit).any())
+
 else:
 
     def _vector_at(context, builder, array_type, array, at):
@@ -26,6 +31,12 @@ else:
         view = context.make_array(array_type)(context, builder, array)
         place = builder.bitcast(builder.gep(view.data, [at]), vector.as_pointer())
         return vector, place, array_type.dtype.bitwidth // 8
+
+    def _repeat(builder, vector, x):
+        """Give a vector of x and nothing else."""
+        number = ir.IntType(32)
+        first = builder.insert_element(ir.Constant(vector, ir.Undefined), x, ir.Constant(number, 0))
+        return builder.shuffle_vector(first, first, ir.Constant(ir.VectorType(number, WIDTH), [0] * WIDTH))
 
     @intrinsic
     def add_vector(typing_context, to, a, x, values, d):
@@ -36,10 +47,7 @@ else:
         def generate(context, builder, signature, arguments):
             vector, there, align = _vector_at(context, builder, to, *arguments[:2])
             _, here, _ = _vector_at(context, builder, values, *arguments[3:])
-            number = ir.IntType(32)
-            factor = builder.insert_element(ir.Constant(vector, ir.Undefined), arguments[2], ir.Constant(number, 0))
-            factor = builder.shuffle_vector(factor, factor, ir.Constant(ir.VectorType(number, WIDTH), [0] * WIDTH))
-            added = builder.fmul(factor, builder.load(here, align=align))
+            added = builder.fmul(_repeat(builder, vector, arguments[2]), builder.load(here, align=align))
             builder.store(builder.fadd(builder.load(there, align=align), added), there, align=align)
             return context.get_dummy_value()
 
@@ -58,3 +66,22 @@ else:
             return context.get_dummy_value()
 
         return types.void(to, types.int64, values, types.int64), generate
+
+    @intrinsic
+    def any_above(typing_context, values, a, added, factors, limit):
+        """Say whether any of factors (values + added) at a, ..., a + WIDTH - 1 is above `limit`; None counts as 1."""
+        alone = isinstance(factors, types.NoneType)
+        if not alone and values.dtype != factors.dtype:
+            return None
+
+        def generate(context, builder, signature, arguments):
+            vector, here, align = _vector_at(context, builder, values, *arguments[:2])
+            sums = builder.fadd(builder.load(here, align=align), _repeat(builder, vector, arguments[2]))
+            if not alone:
+                _, there, _ = _vector_at(context, builder, factors, arguments[3], arguments[1])
+                sums = builder.fmul(sums, builder.load(there, align=align))
+            above = builder.fcmp_ordered(">", sums, _repeat(builder, vector, arguments[4]))
+            bits = builder.bitcast(above, ir.IntType(WIDTH))
+            return builder.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))
+
+        return types.boolean(values, types.int64, values.dtype, factors, values.dtype), generate

@@ -71,4 +71,4 @@ class KernelScorer:
         else:
             K = self.kernel.between(X, self.support)
         values = np.asarray((self.coefficients.T @ K.T).T)  # K @ coefficients, which are sparse
-        return np.asarray(self.attributes.sum_down(values)[:, self.attributes.own])
+        return np.asarray((self.attributes.matrix() @ values.T).T)

@@ -53,6 +53,7 @@ from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.pairs import Labels, scan_pairs
 from pinakes.kernels.sweep import sweep
+from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
 from pinakes.solvers.together import together
 
@@ -75,6 +76,7 @@ QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 N_BATCHES = 256  # a sweep has no fewer batches than this …
 BATCH_SIZES = 8, 128  # … of so many documents; where fewer would do, one document at a time
+SHARDS_EACH = 4  # shards of the features for each thread: the more, the less it waits for the others
 AT_ONCE = 256  # dense documents that are scored by one matrix product
 DOUBLE_BELOW = 1e-4  # weights are float64 when `tol` asks for more than float32 can show
 
@@ -349,10 +351,10 @@ class _State:
         """Give a thread room to write to while it looks at a document."""
         # a start may have weights of another type than `tol` asks for
         n, dtype = self.n_padded, (self.rows if isinstance(self.rows, np.ndarray) else self.rows.data).dtype
-        n_multi = len(self.problem.outputs.multi)
+        outputs = self.problem.outputs
         return kernels.Scratch(
-            np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(n_multi),
-            np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
+            np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(len(outputs.multi)),
+            np.zeros(outputs.first_own + 2, dtype), np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
         )  # fmt: skip
 
     def merge(self) -> None:
@@ -388,6 +390,7 @@ class _State:
         """
         self.clock.check()
         outputs, n_threads = self.problem.outputs, self.n_threads if self.batch > 1 else 1
+        n_shards = 1 if n_threads == 1 else SHARDS_EACH * n_threads
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
@@ -400,22 +403,22 @@ class _State:
             np.zeros((self.batch, most), np.int32),
             np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
-        if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_threads:
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads, self.threads.map)
-        at, full, first = np.zeros((n_threads, 2), np.int64), np.zeros(1, np.int64), 0
+        if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_shards:
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
+        taken, at, full, first = make_steps(1), np.zeros((n_shards, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
             reached: int = sweep(
                 self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, look, by_margin,
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
-                widest, scratch[thread], thread, steps, first, at, full,
+                widest, scratch[thread], thread, steps, taken, first, at, full,
             )  # fmt: skip
             return reached
 
         while (first := together(self.threads, part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads, self.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
         return float(self.gap[order].sum())
 
     def dual(self) -> sparse.csr_array:

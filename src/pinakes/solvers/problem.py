@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pinakes.kernels.outputs import LOSS_MATRIX, LOSS_NODES, Outputs
+from pinakes.kernels.outputs import LOSS_MATRIX, LOSS_NODES, WINDOW, Outputs
 from pinakes.kernels.pairs import Labels
 from pinakes.kernels.rows import BLOCK
 from pinakes.taxonomy.attributes import ClassAttributes
@@ -33,7 +33,9 @@ class Problem:
 def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
     n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
-    n_padded = -(-(n_attributes + 1) // BLOCK) * BLOCK  # at least one place stays empty
+    first_own = int(attributes.own.min(initial=n_attributes))
+    # at least one place stays empty, and the last shared attribute begins a whole window
+    n_padded = -(-max(n_attributes + 1, first_own + WINDOW) // BLOCK) * BLOCK
     up, multi_paths = _ways_up(attributes, n_padded)
 
     def padded(values: npt.NDArray[Any], fill: float = 0.0) -> npt.NDArray[np.float64]:
@@ -64,7 +66,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         own_false[attributes.own], class_miss, miss, false = 0.5, np.full(n_classes, 0.5), 0.0 * miss, 0.0 * false
     return Outputs(
         own=attributes.own,
-        first_own=int(attributes.own.min(initial=n_attributes)),
+        first_own=first_own,
         class_of=class_of,
         path_indptr=attributes.paths.indptr,
         path_indices=attributes.paths.indices,
@@ -72,6 +74,7 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         weighted=attributes.values is not None,
         v2=padded(attributes.v2, fill=1.0),
         up=up,
+        window=_windows(up, first_own),
         multi=attributes.multi,
         multi_indptr=multi_paths.indptr,
         multi_indices=multi_paths.indices,
@@ -88,22 +91,26 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
 def _ways_up(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.uint32], Relation]:
     """Give an attribute above each one, or the last, which is empty; and what else is above those in `multi`."""
     up = np.full(n_padded, n_padded - 1, dtype=np.uint32)
-    for parent, start, end in attributes.runs:
-        up[start:end] = parent
+    up[np.flatnonzero(attributes.up >= 0)] = attributes.up[attributes.up >= 0]
     if attributes.values is not None:
         return up, attributes.multi_paths
     others: dict[int, list[int]] = {}
     for m in np.argsort(attributes.multi):  # from top to bottom
-        *above, z = attributes.multi_paths.of(m).tolist()
-        a = up[z] = above[-1]
-        known: set[int] = set()
-        while a < n_padded - 1:
+        z = a = int(attributes.multi[m])
+        known = {z}
+        while (a := int(up[a])) < n_padded - 1:
             known.update([a], others.get(a, []))
-            a = int(up[a])
-        others[z] = [a for a in above if a not in known]
+        others[z] = [a for a in attributes.multi_paths.of(m).tolist() if a not in known]
     listed = [others[z] for z in attributes.multi.tolist()]
     indptr = np.cumsum([0, *map(len, listed)], dtype=np.int64)
     return up, Relation(indptr, np.array([a for some in listed for a in some], dtype=np.int32))
+
+
+def _windows(up: npt.NDArray[np.uint32], first_own: int) -> npt.NDArray[np.uint32]:
+    """Say for each block where its `up` are; see `Outputs.window`."""
+    low, high = (f(up.reshape(-1, BLOCK).astype(np.int64), axis=1) for f in (np.min, np.max))
+    window = np.where((high < first_own) & (high < low + WINDOW), low, first_own + 1)
+    return np.where(low == len(up) - 1, first_own, window).astype(np.uint32)
 
 
 def _runs_below(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:

@@ -8,9 +8,9 @@ problem stays exactly the same:
 - a node above *every* category cancels in Lambda(y) - Lambda(y'), where only differences count;
 - a node with one child, and that child with one parent, act as one with v^2 = v_p^2 + v_c^2.
 
-What is left are the *attributes*. Those that several categories share come first, level by level, so that sums over
-ancestors go from top to bottom; then each category's own one, as a walk through the tree meets them: what is below a
-node is side by side.
+What is left are the *attributes*. Those that several categories share come first, as a walk through the tree meets
+them, so that sums over ancestors go from top to bottom; then each category's own one, in the order of the same walk:
+what is below a node is side by side, and what is above them is too.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class ClassAttributes:
         The attributes of each class, ascending, its own one included.
     v2 : float64 array (n_attributes,)
         v_z^2 of each attribute.
-    runs : int32 array (n_runs, 3)
-        Rows (parent, start, end): attributes start..end-1 have this one parent. From top to bottom.
+    up : int32 array (n_attributes,)
+        The attribute right above each one, always a smaller number, or -1; of several one that is farthest down.
     multi : int32 array (n_multi,)
         Attributes with several parents; `multi_paths` lists everything above each of them, itself included.
     multi_paths : Relation
@@ -63,7 +63,7 @@ class ClassAttributes:
     own: Ints
     paths: Relation
     v2: Floats
-    runs: npt.NDArray[np.int32]
+    up: Ints
     multi: Ints
     multi_paths: Relation
     node_attribute: Ints
@@ -77,19 +77,6 @@ class ClassAttributes:
     @property
     def n_attributes(self) -> int:
         return len(self.v2)
-
-    def sum_down(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Add to each attribute's value those of everything above it (last axis); the kernels do the same."""
-        total = values.copy()
-        if self.values is not None:
-            total[..., self.own] = np.asarray((self.matrix() @ values.T).T)
-            return total
-        several = [values[..., self.multi_paths.of(m)].sum(axis=-1) for m in range(len(self.multi))]
-        for m, z in enumerate(self.multi):
-            total[..., z] = several[m]
-        for parent, start, end in self.runs:
-            total[..., start:end] += total[..., [parent]]
-        return total
 
     def restricted(self, classes: npt.NDArray[Any]) -> tuple[ClassAttributes, npt.NDArray[np.int64]]:
         """Give some of the classes alone (ascending numbers), and which attributes these have; scores stay the same.
@@ -105,8 +92,6 @@ class ClassAttributes:
         kept = np.unique(members).astype(np.int64)
         rank = np.full(self.n_attributes + 1, -1, dtype=np.int32)
         rank[kept] = np.arange(len(kept), dtype=np.int32)
-        before = np.searchsorted(kept, np.arange(self.n_attributes + 1))  # kept attributes below a number
-        runs = np.column_stack([rank[self.runs[:, 0]], before[self.runs[:, 1]], before[self.runs[:, 2]]])
         inside = np.flatnonzero(rank[self.multi] >= 0)
         above = [rank[self.multi_paths.of(int(m))] for m in inside]
         attribute = np.where(self.node_attribute >= 0, rank[self.node_attribute], -1)
@@ -116,7 +101,7 @@ class ClassAttributes:
             own=rank[self.own[classes]],
             paths=Relation(np.concatenate([[0], np.cumsum(sizes)]), rank[members]),
             v2=self.v2[kept],
-            runs=runs[runs[:, 1] < runs[:, 2]].astype(np.int32),
+            up=rank[self.up[kept]],
             multi=rank[self.multi[inside]],
             multi_paths=Relation(
                 np.concatenate([[0], np.cumsum([len(up) for up in above])]).astype(np.int64),
@@ -160,7 +145,7 @@ def given_attributes(matrix: Any, class_nodes: Sequence[int] | Ints) -> ClassAtt
         own=own,
         paths=paths,
         v2=np.ones(n_given + n_classes),
-        runs=np.zeros((0, 3), dtype=np.int32),
+        up=np.full(n_given + n_classes, -1, dtype=np.int32),
         multi=own,
         multi_paths=paths,
         node_attribute=np.zeros(0, dtype=np.int32),
@@ -202,7 +187,7 @@ def class_attributes(
     # chains: the only child of an only parent joins it; `head` is the upper end of each node's chain
     head = parents.chain_heads()
     heads = np.flatnonzero(keep & (head == np.arange(graph.n_nodes)))
-    order, runs, multi = parents.lay_out(heads, head, graph.own)
+    order, up, multi = parents.lay_out(heads, head, graph.own)
     attribute = np.full(graph.n_nodes, -1, dtype=np.int32)
     attribute[order] = np.arange(len(order), dtype=np.int32)
     attribute[keep] = attribute[head[keep]]
@@ -224,7 +209,7 @@ def class_attributes(
         own=attribute[graph.own],
         paths=paths,
         v2=total,
-        runs=runs,
+        up=up,
         multi=attribute[multi],
         multi_paths=_unique_relation(len(multi), multi_owner[keep[above]], attribute[above[keep[above]]]),
         node_attribute=attribute[:n_nodes],
@@ -337,10 +322,11 @@ class _Pruned:
 
     def lay_out(
         self, heads: npt.NDArray[np.int64], head: npt.NDArray[np.int64], own: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-        """Order the heads, the shared ones level by level and then the own ones; give order, runs and multi.
+    ) -> tuple[npt.NDArray[np.int64], Ints, npt.NDArray[np.int64]]:
+        """Order the heads, the shared ones and then the own ones; give their order, what is above each, and multi.
 
-        The own ones come as a walk through the tree of first parents meets them.
+        Both come as a walk through a tree meets them, of children the own ones first. In that tree those with several
+        parents hang below one that is farthest down.
         """
         is_head, is_own = np.zeros((2, self.n_nodes), dtype=bool)
         is_head[heads], is_own[head[own]] = True, True
@@ -351,31 +337,28 @@ class _Pruned:
         level = np.zeros(self.n_nodes, dtype=np.int64)
         for here in np.split(np.arange(len(edges)), np.flatnonzero(np.diff(self.levels[down])) + 1):
             np.maximum.at(level, down[here], level[up[here]] + 1)
+        lowest_last = np.argsort(level[up], kind="stable")
         above = np.full(self.n_nodes, -1)
-        above[down[::-1]] = up[::-1]
+        above[down[lowest_last]] = up[lowest_last]
         by_level = [heads[level[heads] == d] for d in range(int(level[heads].max(initial=-1)) + 1)]
-        # own attributes below each node, and before it
-        size, before = is_own.astype(np.int64), np.zeros(self.n_nodes, dtype=np.int64)
+        # shared and own attributes at or below each node, and those that the walk meets before it
+        size, before = np.stack([~is_own, is_own]).astype(np.int64), np.zeros((2, self.n_nodes), dtype=np.int64)
         for at in by_level[:0:-1]:
-            np.add.at(size, above[at], size[at])
-        place = np.full(self.n_nodes + 1, -1)  # the last one is that of no parent
-        n_shared = 0
+            for kind in size:
+                np.add.at(kind, above[at], kind[at])
         for at in by_level:
-            at = at[np.lexsort((self.n_parents[at] > 1, place[above[at]]))]
-            passed = np.cumsum(size[at]) - size[at]
-            siblings = np.flatnonzero(np.diff(above[at], prepend=-2))
-            passed -= np.repeat(passed[siblings], np.diff(siblings, append=len(at)))
-            before[at] = passed + np.where(above[at] >= 0, before[above[at]], 0)
-            shared = at[~is_own[at]]
-            place[shared] = n_shared + np.arange(len(shared))
-            n_shared += len(shared)
-        lowest = heads[is_own[heads]]
-        place[lowest] = n_shared + before[lowest]
+            parent = above[at]
+            sibling_of = np.where(parent >= 0, before[0, parent], -1)
+            by_walk = np.lexsort((self.n_parents[at] > 1, ~is_own[at], sibling_of))
+            at, parent = at[by_walk], parent[by_walk]
+            passed = np.cumsum(size[:, at], axis=1) - size[:, at]
+            first = np.flatnonzero(np.diff(parent, prepend=-2))  # of each parent's children
+            passed -= np.repeat(passed[:, first], np.diff(first, append=len(at)), axis=1)
+            before[:, at] = passed + np.where(parent >= 0, before[:, parent] + [[1], [0]], 0)
+        place = np.where(is_own, size[0, heads[level[heads] == 0]].sum() + before[1], before[0])
         order = heads[np.argsort(place[heads])]
-        owner = np.where(self.n_parents[order] == 1, place[above[order]], -1)
-        cuts = np.flatnonzero(np.diff(owner, prepend=-2, append=-2))
-        runs = np.column_stack([owner[cuts[:-1]], cuts[:-1], cuts[1:]])
-        return order, runs[runs[:, 0] >= 0].astype(np.int32), heads[self.n_parents[heads] > 1]
+        upper = np.where(above[order] >= 0, place[above[order]], -1).astype(np.int32)
+        return order, upper, heads[self.n_parents[heads] > 1]
 
 
 def _unique_relation(n_rows: int, row: npt.NDArray[Any], column: npt.NDArray[Any]) -> Relation:
