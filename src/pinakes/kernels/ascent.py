@@ -70,7 +70,7 @@ def find_violators(outputs, scores, highest, delta, base, threshold, worst, clas
 def scan(
     X, y, C, order, first, last,
     rows, outputs, active_indptr, active_count, active, beta,
-    slack, gap, new_classes, new_count, scratch, scored,
+    slack, gap, new_classes, new_count, scratch, room, scored,
 ):  # fmt: skip
     """Look at every class of documents order[first:last]; weights are only read.
 
@@ -80,8 +80,7 @@ def scan(
     classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
     `order` is sorted by class, so that a row of Delta serves all documents of the class.
     """
-    scores, delta = scratch.scores, scratch.delta
-    worst = np.empty(new_classes.shape[1], dtype=np.float64)
+    scores, delta, worst = scratch.scores, scratch.delta, room.worst
     last_class = -1
     for o in range(first, last):
         i = order[o]
@@ -270,11 +269,23 @@ def keep_worthy(active, beta, F, start, n_active):
     return kept - start
 
 
-def make_class_room(y, widest, n_classes):
-    """Give a thread room for the QPs of documents with at most `widest` active classes."""
-    return (
-        np.empty(widest), np.empty(widest, dtype=np.int32), np.empty((widest, widest)),
-        np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest),
+class ClassRoom(NamedTuple):
+    """Room for the QP of a document with at most `widest` active classes."""
+
+    worst: np.ndarray  # float64: F of the classes found, the worst first
+    found: np.ndarray  # int32: these classes
+    Q: np.ndarray  # float64 (widest, widest)
+    F: np.ndarray
+    old: np.ndarray
+    deltas: np.ndarray
+    shared: np.ndarray  # float64: <Lambda(y_i), Lambda(k)> of the active classes k
+
+
+def make_class_room(widest: int) -> ClassRoom:
+    """Make it."""
+    return ClassRoom(
+        np.zeros(widest), np.zeros(widest, np.int32), np.zeros((widest, widest)),
+        np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest),
     )  # fmt: skip
 
 
@@ -290,7 +301,7 @@ def step_document(
     classes of the active set are scored. `slack` and `gap` take what is seen before the step.
     """
     scores, blocks = scratch.scores, scratch.blocks
-    worst, found_classes, Q, F, old, deltas, shared = room
+    Q, F, old, deltas, shared = room.Q, room.F, room.old, room.deltas, room.shared
     changes.count[b] = 0
     a_start, n_active = active_indptr[i], np.int64(active_count[i])
     if n_active == 0 and look == 0:
@@ -305,23 +316,23 @@ def step_document(
             F[k] = class_score(outputs, scores, active[a_start + k])
         free = min(look, active_indptr[i + 1] - a_start - n_active)
         if free > 0:
-            base = 1 - class_score(outputs, scores, y_i)
+            base = scores.dtype.type(1 - class_score(outputs, scores, y_i))
             scores[outputs.own[y_i]] = NOT_FOUND
             for k in range(a_start, a_start + n_active):
                 scores[outputs.own[active[k]]] = NOT_FOUND  # no need to find what is there already
             if by_margin:
                 found = find_violators(
-                    outputs, scores, scratch.highest, None, base, 1e-9, worst[:free], found_classes[:free]
+                    outputs, scores, scratch.highest, None, base, 1e-9, room.worst[:free], room.found[:free]
                 )
             else:
                 delta_row(outputs, y_i, scratch.delta)
                 found = find_violators(
-                    outputs, scores, scratch.highest, scratch.delta, base, 1e-9, worst[:free], found_classes[:free]
+                    outputs, scores, scratch.highest, scratch.delta, base, 1e-9, room.worst[:free], room.found[:free]
                 )
             for k in range(found):
-                active[a_start + n_active] = found_classes[k]
+                active[a_start + n_active] = room.found[k]
                 beta[a_start + n_active] = 0.0
-                F[n_active] = class_score(outputs, scores, found_classes[k])
+                F[n_active] = class_score(outputs, scores, room.found[k])
                 n_active += 1
             active_count[i] = n_active
     else:

@@ -10,8 +10,9 @@ from numba.extending import overload
 
 # other threads of Python run meanwhile; dividing by 0 gives inf, as in NumPy; nothing is made for callers in C
 _OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-# without a way in from Python: where arrays are many that takes longer to compile than the rest
-_INSIDE = _OPTIONS | {"no_cpython_wrapper": True}
+# without a way in from Python, and without counting who refers to an array, so that none can be made inside (Numba says
+# so where one is): where arrays are many, either takes longer to compile than the rest
+_INSIDE = _OPTIONS | {"no_cpython_wrapper": True, "_nrt": False}
 
 # compiled once for all later starts
 kernel = njit(cache=True, **_OPTIONS)

@@ -10,8 +10,17 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from pinakes.kernels.compile import by_type
+from pinakes.kernels.compile import by_type, summing
 from pinakes.kernels.rows import BLOCK, add_row, add_two_rows, gather_row, has_room, scatter_row
+
+
+@summing
+def dot(w, x):
+    """Give <w, x>, in the type of w."""
+    total = w.dtype.type(0)
+    for j in range(np.uint64(len(w))):
+        total += w[j] * x[j]
+    return total
 
 
 def score_attributes(X, i, rows, scores):
@@ -36,7 +45,8 @@ def _score_sparse(X, i, rows, scores):
 
 
 def _score_dense(X, i, rows, scores):
-    scores[:] = np.dot(rows, X[0][i])
+    for a in range(len(scores)):
+        scores[a] = dot(rows[a], X[0][i])
 
 
 @by_type(score_attributes)
@@ -63,7 +73,8 @@ def _score_blocks_sparse(X, i, rows, blocks, n_few, scores):
 def _score_blocks_dense(X, i, rows, blocks, n_few, scores):
     for k in range(n_few):
         a = blocks[k] * BLOCK
-        scores[a : a + BLOCK] = np.dot(rows[a : a + BLOCK], X[0][i])
+        for t in range(BLOCK):
+            scores[a + t] = dot(rows[a + t], X[0][i])
 
 
 @by_type(score_blocks)

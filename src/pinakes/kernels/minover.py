@@ -51,6 +51,7 @@ class Scratch(NamedTuple):
 
     scores: np.ndarray  # float64 (n_padded,)
     several: np.ndarray  # float64 (n_multi,)
+    other: np.ndarray  # int32 (1,)
     change: np.ndarray  # float64 (n_padded,): always left at 0
     mark: np.ndarray  # uint8 (n_blocks,): always left at 0
     blocks: np.ndarray  # int32 (n_blocks,)
@@ -186,9 +187,8 @@ def _prepare(outputs, y, ybar, scratch):
     u_z changes by Delta v_z^2 for z in anc(y) - anc(ybar), and by the opposite for z in anc(ybar) - anc(y).
     """
     delta = delta_pair(outputs, y, ybar)
-    other = np.empty(1, dtype=np.int32)
-    other[0] = ybar
-    n_few = collect_blocks(outputs, y, other, scratch.mark, scratch.blocks)
+    scratch.other[0] = ybar
+    n_few = collect_blocks(outputs, y, scratch.other, scratch.mark, scratch.blocks)
     add_to_path(outputs, scratch.change, y, delta)
     add_to_path(outputs, scratch.change, ybar, -delta)
     scratch.scores[:] = 0

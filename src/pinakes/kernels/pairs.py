@@ -65,15 +65,14 @@ class PairRoom(NamedTuple):
     place: np.ndarray  # int32 (n_classes,): of a class among the classes; always left at -1
 
 
-@inner
-def make_pair_room(y, widest, n_classes):
-    """Give room for documents of at most `widest` active pairs."""
+def make_pair_room(widest: int, n_classes: int, each: bool) -> PairRoom:
+    """Make it."""
     several = min(2 * widest, n_classes)
     return PairRoom(
         np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int32),
         np.empty(widest), np.empty(widest), np.empty(widest), np.empty(widest, np.int32), np.empty(widest, np.int32),
         np.empty(several, np.int32), np.empty(several), np.empty(several),
-        np.empty((1, 1) if y.each else (widest, widest)), np.empty((several, several)),
+        np.empty((1, 1) if each else (widest, widest)), np.empty((several, several)),
         np.full(n_classes, -1, dtype=np.int32),
     )  # fmt: skip
 
@@ -140,7 +139,7 @@ def find_pairs(labels, i, outputs, scratch, threshold, active, room, most):
 def scan_pairs(
     X, labels, C, order, first, last,
     rows, outputs, active_indptr, active_count, active, beta,
-    slack, gap, new_pairs, new_count, scratch, scored,
+    slack, gap, new_pairs, new_count, scratch, room, scored,
 ):  # fmt: skip
     """Look at every pair of documents order[first:last]; weights are only read. As `scan` in kernels/ascent.py.
 
@@ -149,7 +148,6 @@ def scan_pairs(
     """
     scores = scratch.scores
     n_classes, most = len(outputs.own), new_pairs.shape[1]
-    room = make_pair_room(labels, most, n_classes)
     for o in range(first, last):
         i = order[o]
         if scored is None:

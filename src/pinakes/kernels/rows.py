@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from pinakes.kernels.compile import inner, kernel
+from pinakes.kernels.compile import inner, kernel, summing
 from pinakes.kernels.vectors import WIDTH, add_vector, copy_vector
 
 BLOCK = WIDTH
@@ -90,7 +90,7 @@ def with_room(rows: Rows, room: int, n_shards: int = 1, map: Callable = map) -> 
             free[lacking, 0], free[lacking, 1] = first[lacking], first[lacking] + piece
             return rows._replace(free=free)
     room = max(piece, most // n_shards)
-    has_table = (rows.table_of >= 0) & (rows.length < n_blocks)  # a full row needs none
+    has_table = (rows.length > SEARCHED) & (rows.length < n_blocks)  # a full row needs none
     n_tables = int(has_table.sum())
     tables = max(FREE_BYTES // max(1, n_blocks * rows.table.itemsize), n_tables // FREE_SHARE, n_shards)
     tables = -(-min(tables, n_features) // n_shards)
@@ -114,16 +114,20 @@ def with_room(rows: Rows, room: int, n_shards: int = 1, map: Callable = map) -> 
 
 
 def compact(rows: Rows) -> Rows:
-    """Give the rows without free room, for reading only; pushed together where they are, so that `rows` is lost."""
+    """Give the rows without free room and tables; pushed together where they are, so that `rows` is lost."""
     n_blocks = rows.table.shape[1]
     held = int(rows.length.sum(dtype=np.int64))
     if len(rows.tag) == held:
         return rows
-    n_tables = _push_together(rows, np.argsort(rows.start, kind="stable"), np.argsort(rows.table_of, kind="stable"))
-    for array, size in ((rows.tag, held), (rows.data, held * BLOCK), (rows.table, (n_tables, n_blocks))):
+    _push_together(rows, np.argsort(rows.start, kind="stable"))
+    for array, size in ((rows.tag, held), (rows.data, held * BLOCK)):
         array.resize(size, refcheck=False)  # gives the rest back without a copy
-    free = np.array([[held, held, n_tables, n_tables]], dtype=np.int64)
-    return rows._replace(free=free, freed=np.full((1, n_blocks + 1), -1, dtype=np.int32))
+    return rows._replace(
+        free=np.array([[held, held, 0, 0]], dtype=np.int64),
+        freed=np.full((1, n_blocks + 1), -1, dtype=np.int32),
+        table_of=np.full(len(rows.start), -1, dtype=np.int32),
+        table=np.zeros((0, n_blocks), dtype=rows.table.dtype),
+    )
 
 
 def rows_from_csr(u: sparse.csr_array, n_attributes: int) -> Rows:
@@ -150,20 +154,19 @@ def rows_to_csr(rows: Rows, n_attributes: int) -> sparse.csr_array:
 
 @kernel
 def _move(rows, moved, first, last):
-    """Copy rows first, ..., last - 1 and their tables to their new places."""
+    """Copy rows first, ..., last - 1 to their new places, and write their tables."""
     for j in range(first, last):
         old, new = rows.start[j], moved.start[j]
         for b in range(rows.length[j]):
             moved.tag[new + b] = rows.tag[old + b]
             copy_vector(moved.data, BLOCK * (new + b), rows.data, BLOCK * (old + b))
         if moved.table_of[j] >= 0:
-            for b in range(moved.table.shape[1]):
-                moved.table[moved.table_of[j], b] = rows.table[rows.table_of[j], b]
+            write_table(moved, j)
 
 
 @kernel
-def _push_together(rows, by_place, by_table):
-    """Move the blocks in use, and the tables that are, to the front of their arrays; gives how many tables are."""
+def _push_together(rows, by_place):
+    """Move the blocks in use to the front of the pool."""
     used = 0
     for j in by_place:
         start = rows.start[j]
@@ -173,16 +176,15 @@ def _push_together(rows, by_place, by_table):
         rows.start[j] = used
         rows.capacity[j] = rows.length[j]
         used += rows.length[j]
-    n_tables = 0
-    for j in by_table:
-        if rows.table_of[j] >= 0 and rows.length[j] < rows.table.shape[1]:
-            if n_tables < rows.table_of[j]:
-                rows.table[n_tables] = rows.table[rows.table_of[j]]
-            rows.table_of[j] = n_tables
-            n_tables += 1
-        else:  # a full row needs none
-            rows.table_of[j] = -1
-    return n_tables
+
+
+@inner
+def write_table(rows, j):
+    """Write where the blocks of row j are into its table."""
+    table = rows.table[rows.table_of[j]]
+    table[:] = -1
+    for b in range(rows.length[j]):
+        table[rows.tag[rows.start[j] + b]] = b
 
 
 @inner
@@ -246,14 +248,12 @@ def make_block(rows, j, block, n_blocks):
     for t in range(BLOCK):
         rows.data[p * BLOCK + t] = 0
     rows.length[j] = length + 1
-    if length + 1 > SEARCHED:
-        if rows.table_of[j] < 0:
-            rows.table_of[j] = shard[2]
-            shard[2] += 1
-            rows.table[rows.table_of[j], :] = -1
-            for b in range(length):
-                rows.table[rows.table_of[j], rows.tag[rows.start[j] + b]] = b
+    if rows.table_of[j] >= 0:
         rows.table[rows.table_of[j], block] = length
+    elif length + 1 > SEARCHED:
+        rows.table_of[j] = shard[2]
+        shard[2] += 1
+        write_table(rows, j)
     return p
 
 
@@ -308,17 +308,27 @@ def scatter_row(rows, j, x, blocks, changes, n_few, n_blocks):
         add_vector(rows.data, BLOCK * p, x, changes, BLOCK * k)
 
 
-@kernel
-def squared_norm(rows, v2):
+def squared_norm(rows: Rows, v2: np.ndarray) -> float:
     """Give |w|^2 = sum over attributes of |v w|^2 / v^2 in float64."""
+    return _squared_norm(rows, np.divide(1.0, v2, out=np.zeros_like(v2), where=v2 > 0))
+
+
+@kernel
+def _squared_norm(rows, factor):
     total = 0.0
     for j in range(len(rows.start)):
-        for p in range(rows.start[j], rows.start[j] + rows.length[j]):
-            base = BLOCK * rows.tag[p]
-            for t in range(BLOCK):
-                u = np.float64(rows.data[p * BLOCK + t])
-                if u != 0.0:
-                    total += u * u / v2[base + t]
+        total += _row_norm(rows, rows.start[j], rows.length[j], factor)
+    return total
+
+
+@summing
+def _row_norm(rows, start, length, factor):
+    total = 0.0
+    for p in range(np.uint64(start), np.uint64(start + length)):
+        base = np.uint64(BLOCK) * np.uint64(rows.tag[p])
+        for t in range(np.uint64(BLOCK)):
+            u = np.float64(rows.data[p * np.uint64(BLOCK) + t])
+            total += u * u * factor[base + t]
     return total
 
 

@@ -1,7 +1,7 @@
 """A pass of exact steps over active sets, in threads that work in step.
 
-`y` is the class of each document, or `Labels`: then active sets hold pairs. `step` and `make_room` are written once for
-each; Numba takes the one that fits the type.
+`y` is the class of each document, or `Labels`: then active sets hold pairs. `step` is written once for each; Numba
+takes the one that fits the type.
 """
 
 from __future__ import annotations
@@ -9,25 +9,15 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from pinakes.kernels.ascent import make_class_room, step_document
+from pinakes.kernels.ascent import step_document
 from pinakes.kernels.compile import by_type, kernel
 from pinakes.kernels.layouts import change_weights
-from pinakes.kernels.pairs import make_pair_room, step_pairs
+from pinakes.kernels.pairs import step_pairs
 from pinakes.kernels.rows import BLOCK
 from pinakes.kernels.threads import take_next, wait_for_all
 
 STEPS, SHARDS = 0, 1  # what is counted in `taken`
 PORTIONS = 8  # a thread takes the documents of a batch in so many portions, or more if the others are slower
-
-
-def make_room(y, widest, n_classes):
-    """Give a thread room for the QPs of documents with at most `widest` active classes or pairs."""
-    return (make_class_room if isinstance(y, np.ndarray) else make_pair_room)(y, widest, n_classes)
-
-
-@by_type(make_room)
-def _make_room(y, widest, n_classes):
-    return make_class_room if isinstance(y, types.Array) else make_pair_room.py_func
 
 
 def step(
@@ -52,7 +42,7 @@ def _step(
 @kernel
 def sweep(
     X, x_norm2, y, C, order, batch_size, look, by_margin, rows, outputs, active_indptr, active_count,
-    active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, widest, scratch,
+    active, beta, next_visit, patience, now, quiet_gap, precision, slack, gap, changes, room, scratch,
     thread, steps, taken, first, at, full,
 ):  # fmt: skip
     """One thread's part of a pass of exact steps over documents `order`, a batch at a time; all threads call it.
@@ -65,7 +55,6 @@ def sweep(
     """
     n_threads = len(steps) - 1
     n_blocks = len(scratch.scores) // BLOCK
-    room = make_room(y, widest, len(outputs.own))
     resumed = full[0] != 0
     if not wait_for_all(steps, thread):
         return -1

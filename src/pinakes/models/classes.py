@@ -26,14 +26,14 @@ def resolve_taxonomy(taxonomy: Any, classes: Iterable[Any]) -> Taxonomy:
 
 def class_nodes(taxonomy: Taxonomy, classes: Iterable[Any]) -> npt.NDArray[np.int32]:
     """Give the node of each class; a label is looked up by its text."""
-    unknown = [str(k) for k in classes if str(k) not in taxonomy]
+    names = [str(k) for k in classes]
+    unknown = [name for name in names if name not in taxonomy]
     if unknown:
         more = f" and {len(unknown) - 1} more labels" if len(unknown) > 1 else ""
         raise LabelError(
             f"the label {unknown[0]!r}{more} of the documents cannot be found in the taxonomy of {len(taxonomy)} "
             f"nodes{closest(unknown[0], taxonomy.ids)}; add it there or drop those documents"
         )
-    nodes = np.array([taxonomy.index(str(k)) for k in classes], dtype=np.int32)
-    if len(np.unique(nodes)) < len(nodes):
+    if len(set(names)) < len(names):
         raise LabelError("two labels have the same text, and so the same node of the taxonomy; make them different")
-    return nodes
+    return np.array([taxonomy.index(name) for name in names], dtype=np.int32)

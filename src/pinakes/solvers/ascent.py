@@ -51,7 +51,7 @@ from threadpoolctl import threadpool_limits
 
 from pinakes.kernels import ascent as kernels
 from pinakes.kernels import rows as growing
-from pinakes.kernels.pairs import Labels, scan_pairs
+from pinakes.kernels.pairs import Labels, PairRoom, make_pair_room, scan_pairs
 from pinakes.kernels.sweep import sweep
 from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem
@@ -76,7 +76,7 @@ QUIET_SHARE = 0.5  # a document is quiet when its gap is below this share of the
 QP_SHARE = 0.1  # psi of a document after its step, relative to its largest F, as a share of `tol`
 N_BATCHES = 256  # a sweep has no fewer batches than this …
 BATCH_SIZES = 8, 128  # … of so many documents; where fewer would do, one document at a time
-SHARDS_EACH = 4  # shards of the features for each thread: the more, the less it waits for the others
+SHARDS_EACH = 8  # shards of the features for each thread: the more, the less it waits for the others
 AT_ONCE = 256  # dense documents that are scored by one matrix product
 DOUBLE_BELOW = 1e-4  # weights are float64 when `tol` asks for more than float32 can show
 
@@ -337,11 +337,12 @@ class _State:
         bounds = np.linspace(0, len(order), n_pieces + 1).astype(np.int64)
 
         def piece(k: int) -> None:
+            room = self.room(self.new_classes.shape[1])
             scored = None if matrix is None else self.documents[0][order[bounds[k] : bounds[k + 1]]] @ matrix
             look(
                 self.documents, y, self.problem.C, order, bounds[k], bounds[k + 1],
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
-                self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), scored,
+                self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), room, scored,
             )  # fmt: skip
 
         list(self.threads.map(piece, range(n_pieces)))
@@ -356,6 +357,12 @@ class _State:
             np.zeros(n, dtype), np.zeros(n, dtype), np.zeros(len(outputs.multi)),
             np.zeros(outputs.first_own + 2, dtype), np.zeros(n), np.zeros(n, np.uint8), np.zeros(n, np.int32),
         )  # fmt: skip
+
+    def room(self, widest: int) -> kernels.ClassRoom | PairRoom:
+        """Give a thread room for documents with at most `widest` active classes or pairs."""
+        if not isinstance(self.problem.y, Labels):
+            return kernels.make_class_room(widest)
+        return make_pair_room(widest, len(self.problem.outputs.own), self.problem.y.each)
 
     def merge(self) -> None:
         """Rebuild the active sets from those with weight and those the scan found, with free places for more."""
@@ -397,7 +404,7 @@ class _State:
         n_ways = 2 * widest if self.paired else widest + 1  # classes whose paths one step may change
         most = min(n_blocks, n_ways * self.longest_path)
         look = self.new_classes.shape[1] if self.few else look
-        scratch = [self.scratch() for _ in range(n_threads)]
+        scratch, rooms = [self.scratch() for _ in range(n_threads)], [self.room(widest) for _ in range(n_threads)]
         changes = kernels.Changes(
             np.zeros(self.batch, np.int64),
             np.zeros((self.batch, most), np.int32),
@@ -412,7 +419,7 @@ class _State:
                 self.documents, self.x_norm2, self.problem.y, self.problem.C, order, self.batch, look, by_margin,
                 self.rows, outputs, self.active_indptr, self.active_count, self.active, self.beta,
                 self.next_visit, self.patience, self.now, quiet, self.precision, self.slack, self.gap, changes,
-                widest, scratch[thread], thread, steps, taken, first, at, full,
+                rooms[thread], scratch[thread], thread, steps, taken, first, at, full,
             )  # fmt: skip
             return reached
 

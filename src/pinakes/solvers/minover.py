@@ -218,6 +218,7 @@ def _make_scratch(n_samples: int, n_parts: int, outputs: Outputs) -> kernels.Scr
     return kernels.Scratch(
         scores=np.zeros(n_padded),
         several=np.zeros(len(outputs.multi)),
+        other=np.zeros(1, dtype=np.int32),
         change=np.zeros(n_padded),
         mark=np.zeros(n_padded // growing.BLOCK, dtype=np.uint8),
         blocks=np.zeros(n_padded // growing.BLOCK, dtype=np.int32),
