@@ -236,6 +236,23 @@ def test_a_smaller_C_keeps_the_budgets():
     assert m.primal_objective_ == pytest.approx(TaxonomySVC(C=0.1, **EXACT).fit(X, y).primal_objective_, rel=1e-6)
 
 
+@pytest.mark.parametrize("few", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_model_that_another_begins_from_stays_as_it_is(few, n_jobs, monkeypatch):
+    monkeypatch.setattr("pinakes.models.joint_machine.DENSE_ABOVE", 2)
+    taxonomy = Taxonomy.from_paths(f"{a}/{a}{b}" for a in "abcdefgh" for b in range(5 if few else 25))
+    y = np.repeat([taxonomy.ids[v] for v in taxonomy.leaves], 2)
+    X = sparse.csr_array(sparse.random(len(y), 300, density=0.01, random_state=np.random.default_rng(0)))
+    first = TaxonomySVC(taxonomy, C=0.1, n_jobs=n_jobs, **EXACT).fit(X, y)
+    weights, codes = first.weights_.copy(), np.searchsorted(first.classes_, y)
+    for C in (1.0, 0.01):
+        m = TaxonomySVC(taxonomy, C=C, n_jobs=n_jobs, **EXACT)
+        m._fit_known(X, codes, first.classes_, first.taxonomy_, np.ones(len(y)), previous=first)
+        cold = TaxonomySVC(taxonomy, C=C, n_jobs=n_jobs, **EXACT).fit(X, y)
+        assert m.primal_objective_ == pytest.approx(cold.primal_objective_, rel=1e-6)
+        assert (first.weights_ != weights).nnz == 0
+
+
 def test_a_loaded_model_goes_on(tmp_path):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(60, 5)), rng.integers(0, 4, 60)

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from pinakes.kernels.rows import Rows, rows_from_csr, squared_norm
+from pinakes.models.scoring import Scorer
 from pinakes.solvers.ascent import DOUBLE_BELOW
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.attributes import ClassAttributes
@@ -31,8 +33,9 @@ class Beginning(NamedTuple):
     Documents without dual variables are new. What the weights hold beyond the dual variables stays as a constant.
     """
 
-    weights: sparse.csr_array
-    alpha: sparse.csr_array | None = None  # documents by classes
+    weights: sparse.csr_array | Rows
+    alpha: sparse.csr_array  # documents by classes
+    scale: float = 1.0  # what both are to be multiplied by
 
 
 class Seen(NamedTuple):
@@ -91,17 +94,14 @@ def widen_classes(
     return sparse.csr_array((alpha.data, columns[alpha.indices], alpha.indptr), shape=shape)
 
 
-def scale_up(weights: sparse.csr_array, alpha: sparse.csr_array, v2: npt.NDArray[Any], most: float) -> Beginning:
+def scale_up(weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most: float) -> Beginning:
     """Give the optimum of one problem as the beginning for one with budgets `most` times as large.
 
     D(t alpha) = t sum alpha - t^2/2 |w|^2 is largest at t = sum alpha / |w|^2, and t alpha keeps its budgets as long as
     t <= most.
     """
-    # |w|^2 = sum of u_z^2 / v_z^2
-    weights.eliminate_zeros()
-    norm2 = float((weights.data.astype(np.float64) ** 2 / v2[weights.indices]).sum())
-    t = min(float(alpha.sum()) / norm2, most) if norm2 > 0 else most
-    return Beginning(sparse.csr_array(weights * weights.dtype.type(t)), sparse.csr_array(alpha * t))
+    norm2 = squared_norm(weights, v2)
+    return Beginning(weights, alpha, min(float(alpha.sum()) / norm2, most) if norm2 > 0 else most)
 
 
 def begin_after(
@@ -111,21 +111,25 @@ def begin_after(
 
     `learnt` says which of the other's documents `model` was fitted to, in their order; None: all.
     """
-    weights, alpha = model._all_weights(), model.dual_coef_
     if not _same(model.loss, next_model.loss):
         return None
-    if next_model.tol < DOUBLE_BELOW and weights.dtype == np.float32:
+    if next_model.tol < DOUBLE_BELOW <= model.tol:
         return None  # weights and dual variables agree less closely than is asked for
-    if not _same(model.node_weight, next_model.node_weight):
-        if _same(model.node_weight, "flat"):
-            return None  # nothing is known of what is shared
-        old, new = ((m.taxonomy_, m.attributes_, m.classes_) for m in (model, next_model))
-        weights = carry_over(weights, old, new)
+    same = _same(model.node_weight, next_model.node_weight)
+    if not same and _same(model.node_weight, "flat"):
+        return None  # nothing is known of what is shared
+    alpha, v2 = model.dual_coef_, next_model._outputs.v2
+    weights = model._scorer.rows if same and isinstance(model._scorer, Scorer) else None
+    if not isinstance(weights, Rows):
+        u = model._all_weights()
+        if not same:
+            u = carry_over(u, *((m.taxonomy_, m.attributes_, m.classes_) for m in (model, next_model)))
+        weights = rows_from_csr(u, len(v2))
     if learnt is not None:
         entries = alpha.tocoo()
         shape = (n_samples, alpha.shape[1])
         alpha = sparse.csr_array((entries.data, (learnt[entries.row], entries.col)), shape=shape)
-    return scale_up(weights, alpha, next_model.attributes_.v2, next_model.C / model.C)
+    return scale_up(weights, alpha, v2, next_model.C / model.C)
 
 
 def _same(a: Any, b: Any) -> bool:

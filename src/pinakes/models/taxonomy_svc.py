@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinakes.errors import LabelError, ParameterError
-from pinakes.kernels.rows import rows_from_csr
+from pinakes.kernels.rows import Rows, rows_from_csr
 from pinakes.models import parameters
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.closed_outputs import writable_csr
@@ -452,17 +452,16 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _start(self, begin: Beginning, problem: Problem, used: npt.NDArray[np.int64], tol: float) -> Start:
         """Lay out a beginning for the solver; where a budget has become smaller, all of it is scaled down to fit."""
-        weights = begin.weights.astype(np.float64 if tol < DOUBLE_BELOW else np.float32)
-        if begin.alpha is None:
-            return Start(rows_from_csr(weights, len(self._outputs.v2)))
+        rows = begin.weights
+        if not isinstance(rows, Rows):
+            kind = np.float64 if tol < DOUBLE_BELOW else np.float32
+            rows = rows_from_csr(rows.astype(kind, copy=False), len(self._outputs.v2))
         alpha = begin.alpha[used].tocoo()
         delta = self._loss.pairs(self._nodes[problem.y[alpha.row]], self._nodes[alpha.col])
-        beta = sparse.csr_array((alpha.data / delta, (alpha.row, alpha.col)), shape=alpha.shape)
+        beta = sparse.csr_array((begin.scale * alpha.data / delta, (alpha.row, alpha.col)), shape=alpha.shape)
         over = float((np.asarray(beta.sum(axis=1)) / problem.C).max(initial=1.0))
-        if over > 1.0:
-            weights = sparse.csr_array(weights * weights.dtype.type(1 / over))
-            beta.data /= over
-        return Start(rows_from_csr(weights, len(self._outputs.v2)), beta)
+        beta.data /= over
+        return Start(rows, beta, begin.scale / over)
 
     def _set_classes(self, taxonomy: Taxonomy) -> None:
         """Set what follows from taxonomy and classes: attributes and loss, as objects and as arrays."""

@@ -108,10 +108,11 @@ class SolverResult:
 
 @dataclass(frozen=True)
 class Start:
-    """Where to begin: weights and dual variables that belong together, such as those of a smaller C, scaled."""
+    """Where to begin: weights and dual variables that belong together, such as those of a smaller C."""
 
-    rows: growing.Rows
+    rows: growing.Rows  # only read
     beta: sparse.csr_array | None = None  # None: the weights stay as a constant, and the documents are new
+    scale: float = 1.0  # what the weights are to be multiplied by; `beta` is as it will be
 
 
 class AscentSolver:
@@ -270,11 +271,14 @@ class _State:
             self.documents = (np.ascontiguousarray(X, dtype=dtype),)
             self.rows = np.zeros((self.n_padded, X.shape[1]), dtype)
             if start is not None:
-                self.rows[:] = growing.rows_to_csr(start.rows, self.n_padded).toarray().T
+                self.rows[:] = start.scale * growing.rows_to_csr(start.rows, self.n_padded).toarray().T
             self.x_norm2 = np.einsum("ij,ij->i", X, X, dtype=np.float64)
         else:
             self.documents = X.indptr, X.indices, X.data
-            self.rows = growing.empty_rows(X.shape[1], self.n_padded, dtype) if start is None else start.rows
+            if start is None:
+                self.rows = growing.empty_rows(X.shape[1], self.n_padded, dtype)
+            else:
+                self.rows = growing.scaled(start.rows, start.scale)
             self.x_norm2 = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         # documents that are scanned one after the other have the same class, or first label
         self.first_class = y.indices[y.indptr[:-1]] if isinstance(y, Labels) else y
