@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from benchmarks.race.table import kind_of
 
 OURS, PEERS = ("#b3261e", "#c77d0a", "#7b3fa0", "#8a6d3b"), "#3b5b92"
 SPACE = 11.0  # points between two labels, one above the other
-REACH = 130.0  # points that a label takes in width
+LETTER, ASIDE = 4.3, 8.0  # points that a letter of a label takes in width; points between a label and its dot
 
 
 def draw(report: dict[str, Any], out: Path) -> list[Path]:
@@ -35,7 +36,8 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
         axes[0].invert_yaxis()
         size = part["set"]
         figure.suptitle(f"{name}: {size['train']:,} training documents, {size['classes']:,} classes", fontsize=11)
-        figure.canvas.draw()  # axes have their places now
+        figure.canvas.draw()  # axes have their places now …
+        figure.set_layout_engine("none")  # … and keep them
         for axis, (measure, _) in zip(axes, panels, strict=True):
             _labels(axis, rows, measure)
         for suffix in ("png", "svg"):
@@ -46,7 +48,7 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
 
 
 def _panel(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
-    from matplotlib.ticker import LogFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     colors = _colors(rows)
     for key, row in rows.items():
@@ -62,8 +64,9 @@ def _panel(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
     axis.set_ylim(*_range([r[measure] for r in rows.values() if not r["cut"]], axis.get_ylim()))
     low, high = axis.get_xlim()
     axis.set_xlim(low, high * (high / low) ** 0.25)  # room for labels on the right
-    axis.xaxis.set_major_formatter(LogFormatter())  # plain numbers, not powers
-    axis.xaxis.set_minor_formatter(LogFormatter())
+    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.xaxis.set_major_formatter("{x:g}")  # plain numbers, not powers
+    axis.xaxis.set_minor_formatter(NullFormatter())
     axis.grid(alpha=0.25, which="both", lw=0.5)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
@@ -80,31 +83,53 @@ def _range(values: list[float], seen: tuple[float, float]) -> tuple[float, float
     return max(seen[0], min(values) - 0.8 * spread), min(seen[1], max(values) + 0.8 * spread)
 
 
+@dataclass
+class _Label:
+    """A label and where it is with its dot, in points: from first to last; at first at the height of the dot, y."""
+
+    key: str
+    text: str
+    left: bool
+    first: float
+    last: float
+    y: float
+    to: float
+
+
 def _labels(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
-    """Name every point that is no early stop, each label beside its point, moved up or down where two would meet."""
+    """Name every point that is no early stop, each label beside its point, moved up or down where two would meet.
+
+    A label stands right of its point, and left of it where the figure would end.
+    """
     scale = 72 / axis.figure.dpi
     colors = _colors(rows)
-    points = []
+    edge = axis.bbox.x1 * scale
+    labels = []
     for key, row in rows.items():
         if not row["cut"]:
             x, y = axis.transData.transform((row["train_seconds"], row[measure])) * scale
-            points.append([float(x), float(y), float(y), key])
-    points.sort(key=lambda p: p[1])
+            text = _short(row["label"])
+            width = ASIDE + LETTER * len(text)
+            left = x + width > edge
+            first, last = (x - width, x + ASIDE / 2) if left else (x - ASIDE / 2, x + width)  # with the dot
+            labels.append(_Label(key, text, left, first, last, float(y), float(y)))
     for _ in range(50):  # push apart, a little at a time
-        for below, over in pairwise(sorted(points, key=lambda p: p[2])):
-            lack = SPACE - (over[2] - below[2])
-            if lack > 0 and abs(over[0] - below[0]) < REACH:
-                below[2] -= lack / 2
-                over[2] += lack / 2
-    for _, y, to, key in points:
+        for below, over in combinations(sorted(labels, key=lambda label: label.to), 2):
+            lack = SPACE - (over.to - below.to)
+            if lack > 0 and below.first < over.last and over.first < below.last:
+                below.to -= lack / 2
+                over.to += lack / 2
+    for label in labels:
+        key, moved = label.key, label.to - label.y
         axis.annotate(
-            _short(rows[key]["label"]),
+            label.text,
             xy=(rows[key]["train_seconds"], rows[key][measure]),
-            xytext=(8, to - y - 3),
+            xytext=(-ASIDE if label.left else ASIDE, moved - 3),
             textcoords="offset points",
+            horizontalalignment="right" if label.left else "left",
             fontsize=7.5,
             color=colors[key],
-            arrowprops={"arrowstyle": "-", "color": colors[key], "lw": 0.4} if abs(to - y) > SPACE / 2 else None,
+            arrowprops={"arrowstyle": "-", "color": colors[key], "lw": 0.4} if abs(moved) > SPACE / 2 else None,
         )
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
 from scipy import sparse
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # the benchmarks are not installed
@@ -139,13 +142,26 @@ def test_time_to_a_gap_counts_full_scans_only():
     assert [table._time_to(gap, runs) for gap in (0.5, 0.1, 0.01, 0.001)] == [2, 3, 4, None]
 
 
-def test_labels_of_the_plot_do_not_meet(tmp_path):
+def test_labels_of_the_plot_do_not_meet_and_stay_inside(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr("matplotlib.pyplot.close", figures.append)
     measures = {"accuracy": 0.5, "hierarchical_f1": 0.5}
-    systems = {f"s{k}": row(train=1 + k / 100, delta=1 + k / 1000, pacc=0.5, **measures) for k in range(6)}
+    systems = {
+        f"s{k}": row(train=1 + k / 100, delta=1 + k / 1000, pacc=0.5, **measures)
+        | {"label": f"a system with a long name and many options, number {k}"}
+        for k in range(6)
+    }
     report = {"sets": {"x": {"set": {"train": 1, "classes": 2}, "systems": systems}}}
     files = plot.draw(report, tmp_path)
     assert [path.name for path in files] == ["x.png", "x.svg"]
     assert all(path.stat().st_size > 1000 for path in files)
+    (figure,) = figures
+    figure.canvas.draw()
+    for axis in figure.axes:
+        boxes = [Text.get_window_extent(label) for label in axis.texts]  # without the lines to the dots
+        assert len(boxes) == 6
+        assert all(axis.bbox.x0 <= box.x0 and box.x1 <= axis.bbox.x1 for box in boxes)
+        assert not any(Bbox.intersection(*two) for two in combinations(boxes, 2))
 
 
 def test_samples_for_growth_are_nested_and_of_the_sizes_they_say():

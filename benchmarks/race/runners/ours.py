@@ -36,11 +36,8 @@ class Ours(Runner):
         self.finish_by = self.settings.pop("finish_by", None)
         if self.finish_by is not None:
             self.settings["max_seconds"] = max(LEAST_SECONDS, self.finish_by)
-        self.tries, self.low, self.high = (
-            0,
-            0.0,
-            float("inf"),
-        )  # in time with low seconds for the solver, late with high
+        self.tries = 0
+        self.low, self.high = 0.0, float("inf")  # in time with low seconds for the solver, late with high
         self.in_time: tuple[float, Any, Any] | None = None
 
     def warm_up(self) -> None:

@@ -282,7 +282,7 @@ class ClassRoom(NamedTuple):
 
 
 def make_class_room(widest: int) -> ClassRoom:
-    """Make it."""
+    """Make room for `widest` active classes."""
     return ClassRoom(
         np.zeros(widest), np.zeros(widest, np.int32), np.zeros((widest, widest)),
         np.zeros(widest), np.zeros(widest), np.zeros(widest), np.zeros(widest),

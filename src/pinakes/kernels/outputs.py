@@ -32,10 +32,8 @@ class Outputs(NamedTuple):
     weighted: bool
     v2: np.ndarray  # float64 (n_padded,)
     up: np.ndarray  # uint32 (n_padded,): an attribute right above, or one that is always 0
-    window: (
-        np.ndarray
-    )  # uint32 (n_blocks,): first of WINDOW attributes that `up` of the block are among; first_own if …
-    # … they are the one that is always 0, first_own + 1 if they are anywhere
+    window: np.ndarray  # uint32 (n_blocks,): first of WINDOW attributes that `up` of the block are among; first_own …
+    # … if they are the one that is always 0, first_own + 1 if they are anywhere
     multi: np.ndarray  # int32 (n_multi,): attributes with more above them than `up` and what is above that …
     multi_indptr: np.ndarray  # int64: … and what that is
     multi_indices: np.ndarray  # int32

@@ -66,7 +66,7 @@ class PairRoom(NamedTuple):
 
 
 def make_pair_room(widest: int, n_classes: int, each: bool) -> PairRoom:
-    """Make it."""
+    """Make room for `widest` active pairs."""
     several = min(2 * widest, n_classes)
     return PairRoom(
         np.empty(widest), np.empty(widest, np.int64), np.empty(widest), np.empty(widest, np.int32),

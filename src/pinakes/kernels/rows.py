@@ -28,9 +28,7 @@ BLOCK = WIDTH
 FEW_BLOCKS = 8  # with so few, every row is full: looking a weight up would be dearer than reading all
 SEARCHED = 64  # a row of so many blocks is still searched through
 FREE_BYTES = 2**29  # least room that is made for blocks; what is not used costs nothing, as it is never touched
-PIECE = (
-    2**18
-)  # blocks of the pool that a shard takes at once: so the pool is touched from its beginning on, without gaps
+PIECE = 2**18  # blocks of the pool that a shard takes at once: it is touched from its beginning on, without gaps
 GROWTH = 3  # a row takes less than so many times n_blocks blocks, from nothing to full
 MOVES = 16  # pieces in which rows are moved
 FREE_SHARE = 2  # where more is held, room for one over this of it: the more, the fewer moves, and the more left behind
