@@ -223,6 +223,11 @@ def test_what_partial_fit_refuses_leaves_the_model_as_it_was():
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
         TaxonomySVC(taxonomy, kernel="rbf").partial_fit(X, y)
     assert "needs solver='ascent' and kernel='linear'" in str(refused.value.__cause__)
+    numbers = TaxonomySVC().fit(np.eye(3), [8, 9, 10])
+    for bad in ({"y": ["8", "9", "10"]}, {"y": [8, 9, 10], "classes": ["11"]}):
+        with pytest.raises(LabelError, match="some labels are numbers and some are texts"):
+            numbers.partial_fit(np.eye(3), **bad)
+    assert numbers.score(np.eye(3), [8, 9, 10]) == 1
     with pytest.raises(ParameterError, match="`class_weight`='balanced' counts all documents"):
         TaxonomySVC(taxonomy, class_weight="balanced").partial_fit(X, y)
 

@@ -253,6 +253,42 @@ def test_bad_data_is_named():
         TaxonomySVC(taxonomy).predict(np.eye(2))
 
 
+def test_a_ranking_of_no_classes_is_refused():
+    rng = np.random.default_rng(0)
+    m = TaxonomySVC().fit(rng.normal(size=(60, 4)), rng.integers(0, 6, 60))
+    for n_best in (0, -1, 2.0, True):
+        with pytest.raises(ParameterError, match=f"`n_best` must be a whole number >= 1, got {n_best}"):
+            m.rank(np.zeros((1, 4)), n_best)
+    for temperature in (-1, np.nan, "hot"):
+        with pytest.raises(ParameterError, match="`temperature` must be a number >= 0, got "):
+            m.rank(np.zeros((1, 4)), 1, temperature)
+    assert m.rank(np.zeros((1, 4)), np.int32(9)).classes.shape == (1, 6)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, np.asarray])
+def test_a_bias_cannot_come_or_go_after_the_fit(kind):
+    rng = np.random.default_rng(0)
+    X, y = kind(rng.normal(size=(60, 4))), rng.integers(0, 6, 60)
+    for before in (False, True):
+        m = TaxonomySVC(fit_intercept=before).fit(X, y).set_params(fit_intercept=not before)
+        for use in (m.predict, m.decision_function, lambda X, m=m: m.partial_fit(X, y)):
+            with pytest.raises(ParameterError, match=f"was changed after the fit.* set it back to {before}"):
+                use(X)
+        assert m.set_params(fit_intercept=before).predict(X).shape == (60,)
+
+
+def test_what_is_not_there_is_said():
+    with pytest.raises(NotFittedError):
+        TaxonomySVC().coef_  # noqa: B018
+    with pytest.raises(NotFittedError):
+        TaxonomySVC().dual_coef_  # noqa: B018
+    X, y = np.eye(4), ["a", "a", "b", "b"]
+    with pytest.raises(ParameterError, match="`class_attributes` holds nothing but zeros"):
+        TaxonomySVC(class_attributes=np.zeros((2, 3))).fit(X, y)
+    with pytest.raises(ParameterError, match="`class_weight` of TaxonomySVC leaves no document with a weight above 0"):
+        TaxonomySVC(class_weight={"a": 0, "b": 0}).fit(X, y)
+
+
 def test_stopping_early_warns_with_what_to_do():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)), rng.integers(0, 6, 60)
@@ -265,6 +301,12 @@ def test_time_limit_and_interrupt_keep_what_was_learnt(sparse_problem):
     with pytest.warns(ConvergenceWarning, match="after max_seconds=1e-06 .*raise max_seconds"):
         hurried = TaxonomySVC(taxonomy, max_seconds=1e-6).fit(X, y)
     assert hurried.stopped_ == "max_seconds"
+    # nothing was looked at: all weights are 0, and every document has the slack of that
+    costs = [
+        max(hurried._loss.row(int(v), hurried._nodes)) for v in hurried._nodes[np.searchsorted(hurried.classes_, y)]
+    ]
+    assert hurried.primal_objective_ >= hurried.C * sum(costs) > 0
+    assert (hurried.gap_, hurried.dual_objective_) == (1.0, 0.0)
 
     def interrupt(progress):
         if progress.n_iter == 3:

@@ -185,6 +185,17 @@ def test_bad_settings_are_named(problem, options, message):
         TaxonomySVCCV(taxonomy, **options).fit(X, y)
 
 
+def test_any_random_state_draws_the_splits(problem):
+    taxonomy, X, y = problem
+
+    def score(random_state):
+        return TaxonomySVCCV(taxonomy, Cs=[0.5], cv=0.2, random_state=random_state).fit(X, y).best_score_
+
+    drawn = [score(np.random.RandomState(k)) for k in range(4)]
+    assert len(set(drawn)) > 1
+    assert score(np.random.RandomState(1)) == drawn[1]
+
+
 def test_nothing_to_test_on_is_said():
     with pytest.raises(ParameterError, match="every class has one document; choose settings by hand"):
         TaxonomySVCCV().fit(np.eye(3), ["a", "b", "c"])

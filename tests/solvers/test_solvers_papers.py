@@ -325,7 +325,7 @@ def test_mistakes_are_named(documents, monkeypatch):
             TaxonomySVC(taxonomy, **settings).fit(X, y)
 
     fails("`kernel` of TaxonomySVC must be one of 'linear', .* or a function .*, got 'sigmoid'", kernel="sigmoid")
-    fails("`gamma` of TaxonomySVC must be one of 'scale', got 'auto'", kernel="rbf", gamma="auto")
+    fails("`gamma` of TaxonomySVC must be 'scale' or a number > 0, got 'auto'", kernel="rbf", gamma="auto")
     fails("`gamma` of TaxonomySVC must be a number > 0, got 0", kernel="rbf", gamma=0)
     fails("`degree` of TaxonomySVC must be a whole number >= 1, got 2.5", kernel="poly", degree=2.5)
     fails("`coef0` of TaxonomySVC must be a number >= 0, got -1", kernel="poly", coef0=-1)

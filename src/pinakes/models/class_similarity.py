@@ -29,6 +29,8 @@ def given_matrix(attributes: Any, kernel: Any, classes: npt.NDArray[Any]) -> spa
     matrix = sparse.csr_array(matrix, dtype=np.float64)
     if not np.isfinite(matrix.data).all():
         raise ParameterError(f"`{name}` must hold finite numbers, and some are not")
+    if not matrix.data.any():
+        raise ParameterError(f"`{name}` holds nothing but zeros: no class has anything to learn")
     return matrix if kernel is None else _factor(matrix.toarray())
 
 

@@ -24,6 +24,15 @@ def resolve_taxonomy(taxonomy: Any, classes: Iterable[Any]) -> Taxonomy:
     raise ParameterError(f"`taxonomy` must be a Taxonomy, a path or None, got {type(taxonomy).__name__}")
 
 
+def check_one_kind(labels: Iterable[npt.NDArray[Any]]) -> None:
+    """Check that labels from several places are all numbers, or all texts: NumPy would make texts of a mixture."""
+    kinds = {"numbers" if part.dtype.kind in "biuf" else "texts" for part in labels if len(part)}
+    if len(kinds) > 1:
+        raise LabelError(
+            "some labels are numbers and some are texts; give them as those of the first call, and `classes` likewise"
+        )
+
+
 def class_nodes(taxonomy: Taxonomy, classes: Iterable[Any]) -> npt.NDArray[np.int32]:
     """Give the node of each class; a label is looked up by its text."""
     names = [str(k) for k in classes]

@@ -20,6 +20,7 @@ from pinakes.errors import DocumentError, ParameterError, TaxonomyError
 from pinakes.kernels import closed
 from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.labels import read_labels
+from pinakes.models.parameters import check_ranking
 from pinakes.models.scoring import Ranking
 from pinakes.taxonomy import Taxonomy
 
@@ -97,6 +98,7 @@ class ClosedOutputModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mi
         With a positive temperature also how sure each is: with one label a document the shares of a softmax of all
         scores divided by it, with label sets a logistic function of the score divided by it.
         """
+        check_ranking(n_best, temperature)
         scores = self.decision_function(X)
         if scores.ndim == 1:
             scores = np.column_stack([np.zeros(len(scores)), scores])

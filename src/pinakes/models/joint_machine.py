@@ -93,7 +93,10 @@ class JointMachine:
                 raise DocumentError("X must be symmetric with kernel='precomputed', and K(x, x') is not K(x', x) in it")
             return DocumentKernel(self.kernel, constant=constant)
         if isinstance(self.gamma, str):
-            parameters.check_choice(self, "gamma", ["scale"])
+            if self.gamma != "scale":
+                raise ParameterError(
+                    f"`gamma` of {type(self).__name__} must be 'scale' or a number > 0, got {self.gamma!r}"
+                )
             gamma = scale_gamma(X)
         else:
             gamma = parameters.check_number(self, "gamma", above=0)
@@ -114,7 +117,7 @@ class JointMachine:
         why, cure = {
             "max_iter": (f"after max_iter={self.max_iter} rounds", "raise max_iter, or accept a larger tol"),
             "max_seconds": (f"after max_seconds={self.max_seconds}", "raise max_seconds, or accept a larger tol"),
-            "interrupted": ("when it was interrupted", "fit again to go on"),
+            "interrupted": ("when it was interrupted", "fit again for more"),
         }[self.stopped_]
         reached = f"at a relative gap of {self.gap_:.3g}, short of tol={self.tol:g}"
         return f"{type(self).__name__} stopped {why} {reached}: {cure}"

@@ -31,6 +31,7 @@ from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.closed_outputs import writable_csr
 from pinakes.models.cuts import Cut, best_f1_cutoffs, check_cut, learn_threshold
 from pinakes.models.labels import LabelMatrix, read_labels
+from pinakes.models.parameters import check_ranking
 from pinakes.models.scoring import Ranking
 from pinakes.taxonomy import Taxonomy
 
@@ -107,6 +108,7 @@ class LabelSetModel(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         scores divided by it, with label sets a logistic function of the distance from the cut divided by it, above one
         half where the class is above the cut.
         """
+        check_ranking(n_best, temperature)
         X = self._check_documents(X)
         parts = [self._rank(self._scores(part), n_best, temperature) for part in self._blocks(X)]
         if len(parts) == 1:

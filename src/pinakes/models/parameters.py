@@ -41,6 +41,14 @@ def check_choice(owner: object, name: str, choices: Iterable[str]) -> str:
     return str(value)
 
 
+def check_ranking(n_best: Any, temperature: Any) -> None:
+    """Check what a ranking is asked for."""
+    if not isinstance(n_best, int | np.integer) or isinstance(n_best, bool) or n_best < 1:
+        raise ParameterError(f"`n_best` must be a whole number >= 1, got {n_best!r}")
+    if not isinstance(temperature, int | float | np.number) or not 0 <= temperature < math.inf:
+        raise ParameterError(f"`temperature` must be a number >= 0, got {temperature!r}")
+
+
 def count_threads(owner: object) -> int:
     """Give the threads behind `n_jobs`: None and -1 mean all cores that this process may use."""
     n_jobs: Any = getattr(owner, "n_jobs")  # noqa: B009 - the owner is any estimator

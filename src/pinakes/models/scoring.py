@@ -44,6 +44,11 @@ class Scorer:
     def dtype(self) -> np.dtype[Any]:
         return self.rows.dtype if isinstance(self.rows, np.ndarray) else self.rows.data.dtype
 
+    @property
+    def n_features(self) -> int:
+        """The features of documents, a constant one included."""
+        return self.rows.shape[1] if isinstance(self.rows, np.ndarray) else len(self.rows.start)
+
     def weights(self, n_attributes: int) -> sparse.csr_array:
         """Give v_z w_z, features by attributes."""
         if isinstance(self.rows, np.ndarray):

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from pinakes.errors import LabelError, ParameterError
 from pinakes.kernels.rows import Rows, rows_from_csr
 from pinakes.models import parameters
-from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.models.classes import check_one_kind, class_nodes, resolve_taxonomy
 from pinakes.models.closed_outputs import writable_csr
 from pinakes.models.continuation import Beginning, Seen, begin_after, carry_over, widen_classes
 from pinakes.models.joint_machine import JointMachine, solve_tiny_closely
@@ -273,7 +273,8 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     def _go_on(self, solver: AscentSolver, X: Any, y: Any, classes: Any, sample_weight: Any) -> TaxonomySVC:
         first = not hasattr(self, "classes_")
         X, y, weight, dense = self._check_training(X, y, sample_weight, reset=first)
-        known = [y, *([] if classes is None else [np.asarray(classes)]), *([] if first else [self.classes_])]
+        known = [y, *([] if classes is None else [np.atleast_1d(classes)]), *([] if first else [self.classes_])]
+        check_one_kind(known)
         labels = np.unique(np.concatenate(known))
         if len(labels) < 2:
             raise ParameterError(
@@ -291,6 +292,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
             self._set_classes(resolve_taxonomy(self.taxonomy, labels))
         else:
             weights, alpha = self._all_weights(), seen.alpha
+            self._check_constant(X)
             if len(labels) > len(self.classes_):
                 if self.attributes_.values is not None:
                     raise ParameterError(
@@ -333,6 +335,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         With a positive temperature also the shares of a softmax of all scores divided by it. With `below`, the id of a
         node, only classes at or below that node are scored, at the cost of these, and shares are among them.
         """
+        parameters.check_ranking(n_best, temperature)
         X = self._check_documents(X)
         n_threads = parameters.count_threads(self)
         if below is None:
@@ -363,6 +366,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     @property
     def coef_(self) -> sparse.csr_array:
         """One weight vector a class (n_classes, n_features_in_): the sum of its attributes'."""
+        check_is_fitted(self, "classes_")
         return sparse.csr_array(self.attributes_.matrix() @ self.weights_.T)
 
     # -- what fit, load and predict share --------------------------------------------------------------------
@@ -398,6 +402,8 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         solve_tiny_closely(solver, len(codes) * len(self.classes_))
         weight = weight * class_weights(self.class_weight, self.classes_, codes, weight, self.taxonomy_)[codes]
         used = np.flatnonzero(weight > 0)  # a document of no weight has no constraint
+        if len(used) == 0:
+            raise ParameterError(f"`class_weight` of {type(self).__name__} leaves no document with a weight above 0")
         part = slice(None) if len(used) == len(codes) else used
         problem = Problem(X[part], codes[part].astype(np.int32), C * weight[part], self._outputs)
         start = None
@@ -421,6 +427,11 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     @cached_property
     def dual_coef_(self) -> sparse.csr_array:
         """Alpha of every document and class, made when asked for."""
+        check_is_fitted(self, "classes_")
+        if not hasattr(self, "_dual"):
+            raise AttributeError(
+                "a model from a file has no `dual_coef_`: it belongs to the documents of the last `fit`"
+            )
         betas, used, codes, nodes, loss = self._dual
         beta = betas.tocoo()
         alpha = beta.data * loss.pairs(nodes[codes[used[beta.row]]], nodes[beta.col])
@@ -516,6 +527,15 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
             X = validate_data(self, X, dtype=[np.float64, np.float32], **settings)
         except ValueError as error:
             raise self._of_kernel_values(error) from None
-        if isinstance(self._scorer, Scorer) and isinstance(self._scorer.rows, np.ndarray):
-            return self._with_constant(X)
-        return self._with_constant(writable_csr(X))
+        dense = isinstance(self._scorer, Scorer) and isinstance(self._scorer.rows, np.ndarray)
+        X = self._with_constant(X if dense else writable_csr(X))
+        self._check_constant(X)
+        return X
+
+    def _check_constant(self, X: Any) -> None:
+        """Check that documents with their constant feature are as wide as those that the weights were learnt from."""
+        if isinstance(self._scorer, Scorer) and X.shape[1] != self._scorer.n_features:
+            raise ParameterError(
+                f"`fit_intercept` of {type(self).__name__} was changed after the fit: "
+                f"set it back to {not self.fit_intercept}, or fit again"
+            )

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -179,7 +180,9 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Cs = self._check_values()
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
         X = as_csr(X)
-        check_classification_targets(y)
+        with warnings.catch_warnings():  # many classes for the documents are nothing unusual here
+            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+            check_classification_targets(y)
         weight = sample_weights(sample_weight, X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -187,7 +190,9 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} needs at least 2 classes, got the 1 class {str(self.classes_[0])!r} only"
             )
         taxonomy = resolve_taxonomy(self.taxonomy, self.classes_)
-        seed = self.random_state if isinstance(self.random_state, int | np.integer) else 0
+        seed = 0 if self.random_state is None else self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
         data = _Data(X, y, codes, weight, self.classes_, taxonomy, make_splits(self.cv, codes, int(seed)))
         search = _Search(self, data, started + SEARCH_SHARE * limit, report, report_trial)
         best, models = search.run(Cs, list(product(self.losses, self.node_weights)))

@@ -54,7 +54,7 @@ from pinakes.kernels import rows as growing
 from pinakes.kernels.pairs import Labels, PairRoom, make_pair_room, scan_pairs
 from pinakes.kernels.sweep import sweep
 from pinakes.kernels.threads import make_steps
-from pinakes.solvers.problem import Problem
+from pinakes.solvers.problem import Problem, largest_delta
 from pinakes.solvers.together import together
 
 logger = logging.getLogger(__name__)
@@ -205,6 +205,16 @@ def _most_new(problem: Problem) -> int:
     return max(1, min(N_EACH if problem.y.each else N_PAIRS, n_pairs))
 
 
+def _largest_slack(problem: Problem) -> npt.NDArray[np.float64]:
+    """Give the slack of each document where all weights are 0, or a little more: no Delta(y, .) is larger."""
+    outputs, y = problem.outputs, problem.y
+    if isinstance(y, Labels):
+        others = len(outputs.own) - np.diff(y.indptr) if y.each else np.ones(len(y.indptr) - 1)
+        gather = np.add if y.each else np.maximum
+        return others * gather.reduceat(y.most[y.indices], y.indptr[:-1])
+    return largest_delta(outputs)[y]
+
+
 def _batch_size(X: sparse.csr_array | npt.NDArray[Any], x_norm2: npt.NDArray[np.float64]) -> int:
     """Say how many documents may take their steps without seeing each other's."""
     mean = np.asarray(X.mean(axis=0)).ravel().astype(np.float64)
@@ -291,7 +301,8 @@ class _State:
         self.active, self.beta = beta.indices.astype(code), beta.data.astype(np.float64)
         self.new_classes = np.zeros((n_samples, _most_new(problem)), dtype=code)
         self.new_count = np.zeros(n_samples, dtype=np.int32)
-        self.slack, self.gap = np.zeros(n_samples), np.zeros(n_samples)
+        self.slack = _largest_slack(problem)  # of documents that were not looked at yet, without weights
+        self.gap = problem.C * self.slack
         self.p_obj = 0.0
         self.next_visit, self.patience = np.zeros(n_samples, dtype=np.int64), np.zeros(n_samples, dtype=np.int64)
         self.now = 0

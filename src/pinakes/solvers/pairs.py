@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from pinakes.kernels.outputs import LOSS_MATRIX, Outputs
+from pinakes.kernels.outputs import Outputs
 from pinakes.kernels.pairs import Labels
+from pinakes.solvers.problem import largest_delta
 
 
 class Pairs(NamedTuple):
@@ -39,11 +40,7 @@ class Pairs(NamedTuple):
 def make_labels(members: sparse.csr_array, outputs: Outputs, each: bool = False) -> Labels:
     """Lay out label sets (documents by classes) for the kernels; `each`: with a slack for each pair."""
     members.sort_indices()
-    if outputs.loss_kind == LOSS_MATRIX:
-        most = outputs.matrix.max(axis=1)
-    else:
-        most = outputs.miss + outputs.false[outputs.own].max()
-    return Labels(members.indptr.astype(np.int64), members.indices.astype(np.int32), most, each)
+    return Labels(members.indptr.astype(np.int64), members.indices.astype(np.int32), largest_delta(outputs), each)
 
 
 def split_pairs(codes: npt.NDArray[np.integer], n_classes: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

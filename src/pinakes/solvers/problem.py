@@ -88,6 +88,13 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
     )
 
 
+def largest_delta(outputs: Outputs) -> npt.NDArray[np.float64]:
+    """Give for each class y a number that no Delta(y, .) is above."""
+    if outputs.loss_kind == LOSS_MATRIX:
+        return np.asarray(outputs.matrix.max(axis=1))
+    return np.asarray(outputs.miss + outputs.false[outputs.own].max())
+
+
 def _ways_up(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.uint32], Relation]:
     """Give an attribute above each one, or the last, which is empty; and what else is above those in `multi`."""
     up = np.full(n_padded, n_padded - 1, dtype=np.uint32)
