@@ -6,13 +6,15 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pinakes import Taxonomy, TaxonomySVC, TaxonomySVCCV, load, metrics, save
 from pinakes.errors import ConvergenceWarning, ParameterError
-from pinakes.selection.splits import make_splits
+from pinakes.selection import taxonomy_svc_cv
+from pinakes.selection.splits import choose_branches, make_splits
+from pinakes.selection.taxonomy_svc_cv import Trial
 
 PATHS = [f"{a}/{a}{b}" for a in "abc" for b in "def"]
 
@@ -109,17 +111,108 @@ def test_integer_labels_are_looked_up_by_their_text(scoring):
     assert abs(two.best_score_) == (0 if scoring == "delta_loss" else 1)
 
 
-def test_the_quick_search_walks_and_stops(problem):
-    """One part put aside: from 0.3 upwards or downwards as long as it helps."""
+def walk(problem, table, documents, noise=0.0):
+    """Give the values of C that are tried once, and the one chosen, where C has the scores of this table."""
     taxonomy, X, y = problem
-    Cs = [0.01, 0.03, 0.3, 3.0, 30.0]
-    m = TaxonomySVCCV(taxonomy, Cs=Cs, cv=0.25, node_weights=["normalized"]).fit(sparse.csr_array(X), y)
-    tried = [t.params["C"] for t in m.trials_]
-    assert tried[:2] == [0.3, 3.0]
-    scores = {t.params["C"]: t.score for t in m.trials_}
-    assert max(scores, key=scores.get) == m.best_params_["C"] or list(scores.values()).count(m.best_score_) > 1
-    assert tried[2] == (0.03 if scores[3.0] <= scores[0.3] else 30.0)
-    assert len(m.trials_[0].scores) == 1
+    X, y = (np.vstack([X] * 4), np.tile(y, 4)) if documents == "few" else (np.vstack([X] * 8), np.tile(y, 8))
+
+    def scoring(estimator, X, y):
+        return table[estimator.C] + noise * np.sin(1000 * X.sum() + estimator.C)
+
+    m = TaxonomySVCCV(taxonomy, Cs=list(table), cv=0.5, node_weights=["normalized"], scoring=scoring, max_iter=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        m.fit(sparse.csr_array(X), y)
+    return [t.params["C"] for t in m.trials_], m.best_params_["C"]
+
+
+@pytest.mark.parametrize("documents", ["few", "plenty"])
+def test_the_quick_search_walks_and_stops(problem, documents, monkeypatch):
+    """From 0.2 upwards, or else downwards, as long as it helps."""
+    monkeypatch.setattr(taxonomy_svc_cv, "PLENTY", 200)  # of the nine classes, 120 or 240 documents each
+    values = [0.05, 0.1, 0.3, 1.0, 3.0, 10.0]
+    assert walk(problem, dict(zip(values, [1, 2, 3, 5, 4, 9], strict=True)), documents) == ([0.3, 1.0, 3.0], 1.0)
+    assert walk(problem, dict(zip(values, [9, 4, 3, 2, 1, 1], strict=True)), documents) == ([0.3, 1.0, 0.1, 0.05], 0.05)
+    assert walk(problem, dict(zip(values, [9, 2, 3, 2, 9, 9], strict=True)), documents) == ([0.3, 1.0, 0.1], 0.3)
+
+
+@pytest.mark.parametrize(("documents", "tried", "chosen"), [("few", 3, 3.0), ("plenty", 3, 1.0)])
+def test_of_equal_values_the_larger_is_taken_where_documents_are_few(problem, documents, tried, chosen, monkeypatch):
+    monkeypatch.setattr(taxonomy_svc_cv, "PLENTY", 200)
+    higher = 1e-4 if documents == "plenty" else -1e-4
+    table = {0.3: 1.0, 1.0: 5.0, 3.0: 5.0 + higher, 10.0: 5.0 + 2 * higher}
+    Cs, best = walk(problem, table, documents, noise=1e-2)
+    assert (len(Cs), best) == (tried, chosen)
+
+
+def test_scores_that_cannot_be_told_apart():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        a, b = rng.normal(size=(2, 10))
+        good = Trial({}, tuple(a), 0.0, 0.0).as_good_as(Trial({}, tuple(b), 0.0, 0.0))
+        assert good == (b.mean() - a.mean() <= stats.sem(b - a))
+    one, two = Trial({}, (1.0,), 0.0, 0.0), Trial({}, (2.0,), 0.0, 0.0)
+    assert two.as_good_as(one)
+    assert one.as_good_as(one)
+    assert not one.as_good_as(two)
+
+
+@pytest.mark.parametrize("lattice", [False, True])
+def test_branches_are_whole_and_small(lattice):
+    """Every class chosen lies in a branch of at most a twentieth of the documents, of which all classes are chosen."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        edges = [(str(rng.integers(max(0, k - 60), k)), str(k)) for k in range(1, 400)]
+        if lattice:
+            edges += [(str(rng.integers(0, k)), str(k)) for k in range(50, 400, 7)]
+        taxonomy = Taxonomy.from_edges(edges)
+        nodes = np.sort(rng.permutation(len(taxonomy))[:300])
+        count = rng.integers(1, 9, 300)
+        chosen = choose_branches(taxonomy, nodes, count, 0.4, seed)
+        below = [np.flatnonzero(np.isin(nodes, taxonomy.descendants.of(v))) for v in range(len(taxonomy))]
+        small = [v for v in range(len(taxonomy)) if count[below[v]].sum() <= 0.05 * count.sum()]
+        whole = [v for v in small if np.isin(below[v], chosen).all()]
+        for k in chosen:
+            above = np.intersect1d(taxonomy.ancestors.of(nodes[k]), small)
+            highest = [v for v in above if not np.isin(taxonomy.parents.of(v), small).any()]
+            assert np.intersect1d(highest, whole).size
+        assert 0.4 <= count[chosen].sum() / count.sum() <= 0.45
+
+
+def test_of_many_documents_a_part_is_split_once():
+    rng = np.random.default_rng(0)
+    taxonomy = Taxonomy.from_paths([f"{k // 10}/{k}" for k in range(200)])
+    nodes = np.array([taxonomy.index(f"{k // 10}/{k}") for k in range(200)])
+    codes = rng.integers(0, 200, 6000)
+    (few,) = make_splits(None, codes, 0, taxonomy, nodes)
+    kept = np.concatenate([few.learn, few.test])
+    assert np.array_equal(np.sort(kept), np.flatnonzero(np.isin(codes, few.classes)))
+    assert 0.4 <= len(kept) / 6000 < 0.46
+    assert len(few.test) / len(kept) == pytest.approx(0.2, abs=0.01)
+    (whole,) = make_splits(None, codes, 0, taxonomy, nodes, whole=True)
+    (plenty,) = make_splits(None, codes // 2, 0, taxonomy, nodes[:100])
+    for split, n_classes in ((whole, 200), (plenty, 100)):
+        assert np.array_equal(split.classes, np.arange(n_classes))
+        assert len(split.learn) == pytest.approx(1200, abs=20)
+        assert np.array_equal(np.sort(np.concatenate([split.learn, split.test])), np.arange(6000))
+
+
+@pytest.mark.parametrize("scoring", ["delta_loss", "average_precision"])
+def test_trials_on_branches_and_a_model_of_all(scoring):
+    """Many documents of many classes: trials see some classes, the model all; a loss matrix has to have all of them."""
+    rng = np.random.default_rng(0)
+    paths = [f"{k // 10}/{k}" for k in range(200)]
+    codes = rng.permutation(np.arange(5000) % 200)
+    place = np.column_stack([codes, 200 + codes // 10, rng.integers(220, 400, 5000)])
+    X = sparse.csr_array((np.tile([1.0, 0.5, 1.0], 5000), place.ravel(), 3 * np.arange(5001)), shape=(5000, 400))
+    y = np.array(paths)[codes]
+    m = TaxonomySVCCV(Taxonomy.from_paths(paths), Cs=[0.2, 0.5], scoring=scoring, tol=0.05).fit(X, y)
+    assert len(m.trials_[0].scores) == 10
+    assert len(m.classes_) == len(m.best_estimator_.classes_) == 200
+    assert (m.predict(X) == y).mean() > 0.95
+    matrix = 1.0 - np.eye(200)
+    m = TaxonomySVCCV(Taxonomy.from_paths(paths), Cs=[0.2], losses=[matrix], scoring=scoring, tol=0.05).fit(X, y)
+    assert (m.predict(X) == y).mean() > 0.95
 
 
 def test_it_can_be_saved_and_used_in_place_of_its_model(problem, tmp_path):
@@ -151,14 +244,16 @@ def test_an_interrupt_during_the_search_is_passed_on(problem):
 def test_splits_keep_every_class_known(cv):
     rng = np.random.default_rng(0)
     codes = np.concatenate([np.arange(50), rng.integers(0, 40, 300)])  # the last ten have one document each
-    splits = make_splits(cv, codes, seed=1)
-    for train, test in splits:
+    taxonomy = Taxonomy.flat([f"{k:02}" for k in range(50)])
+    splits = make_splits(cv, codes, 1, taxonomy, np.array([taxonomy.index(f"{k:02}") for k in range(50)]))
+    for train, test, classes in splits:
+        assert np.array_equal(classes, np.arange(50))
         assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(len(codes)))
         assert set(codes[train]) == set(range(50))
         assert not set(codes[test]) & set(range(40, 50))
     if isinstance(cv, int):
         assert len(splits) == cv
-        tested = np.concatenate([test for _, test in splits])
+        tested = np.concatenate([split.test for split in splits])
         assert len(tested) == len(set(tested)) == (codes < 40).sum()
     if isinstance(cv, float):
         assert len(splits[0][1]) / len(codes) == pytest.approx(cv, abs=0.04)

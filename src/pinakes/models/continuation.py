@@ -104,13 +104,8 @@ def scale_up(weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most:
     return Beginning(weights, alpha, min(float(alpha.sum()) / norm2, most) if norm2 > 0 else most)
 
 
-def begin_after(
-    model: TaxonomySVC, next_model: TaxonomySVC, learnt: npt.NDArray[np.int64] | None, n_samples: int
-) -> Beginning | None:
-    """Give the end of one model's fit as the beginning of another's; None where it is of no use.
-
-    `learnt` says which of the other's documents `model` was fitted to, in their order; None: all.
-    """
+def begin_after(model: TaxonomySVC, next_model: TaxonomySVC) -> Beginning | None:
+    """Give the end of one model's fit as the beginning of another's to the same documents; None: it is of no use."""
     if not _same(model.loss, next_model.loss):
         return None
     if next_model.tol < DOUBLE_BELOW <= model.tol:
@@ -125,10 +120,6 @@ def begin_after(
         if not same:
             u = carry_over(u, *((m.taxonomy_, m.attributes_, m.classes_) for m in (model, next_model)))
         weights = rows_from_csr(u, len(v2))
-    if learnt is not None:
-        entries = alpha.tocoo()
-        shape = (n_samples, alpha.shape[1])
-        alpha = sparse.csr_array((entries.data, (learnt[entries.row], entries.col)), shape=shape)
     return scale_up(weights, alpha, v2, next_model.C / model.C)
 
 

@@ -446,18 +446,14 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         weight: npt.NDArray[np.float64],
         *,
         previous: TaxonomySVC | None = None,
-        learnt: npt.NDArray[np.int64] | None = None,
         report: Callable[[Progress], None] | None = None,
     ) -> None:
-        """Fit to checked documents of known classes, from where a model with other settings ended.
-
-        `learnt` says which of the documents `previous` was fitted to, in their order; None: all.
-        """
+        """Fit to checked documents of known classes, from where a model of them with other settings ended."""
         solver = self._make_solver(report)
         self.classes_, self.n_features_in_ = classes, X.shape[1]
         self._set_classes(taxonomy)
         X = self._with_constant(self._laid_out(X))
-        begin = None if previous is None else begin_after(previous, self, learnt, len(codes))
+        begin = None if previous is None else begin_after(previous, self)
         self._learn(solver, self._make_kernel(X, False, self._constant()), X, codes, weight, begin)
         self._seen = None
 

@@ -5,9 +5,11 @@ ended. The optimum of one C, scaled to the budgets of the next, is a good beginn
 optimum under other node weights (pinakes.models.continuation). Other node weights and losses are tried at the best C of
 the first ones, and where they are better there, at other C that were not clearly worse.
 
-Where there are many documents a fifth is put aside once, three rounds are made, and C is walked from 0.2 upwards
-as long as the score gets better, or else downwards. The final fit to all documents begins with what the best trial had
-learnt from most of them.
+Where there are many documents a part of them is enough (pinakes.selection.splits). It is split once, and C is walked
+from 0.2 upwards as long as the score gets better, or else downwards, a few rounds at each value. Scores that are no
+further apart than the standard error of their difference, over ten parts of the documents put aside, cannot be told
+apart. Then the smaller C is taken, which is learnt faster. Where classes have few documents it is the larger one: with
+all documents the best C is a little larger than with those that are not put aside.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,16 +35,18 @@ from pinakes import metrics
 from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.models import TaxonomySVC
-from pinakes.models.classes import resolve_taxonomy
+from pinakes.models.classes import class_nodes, resolve_taxonomy
 from pinakes.models.parameters import check_number
 from pinakes.models.scoring import Ranking
 from pinakes.models.weighting import sample_weights
-from pinakes.selection.splits import make_splits
-from pinakes.solvers.ascent import Progress
+from pinakes.selection.splits import PLENTY, divide, make_splits
+from pinakes.solvers.ascent import N_AGAIN, N_ROUGH, Progress
 from pinakes.taxonomy import Taxonomy
+from pinakes.taxonomy.loss import NodeCosts
 
-N_ROUNDS = 3  # most rounds of a trial, where documents are many
 FIRST_C = 0.2  # small enough to be solved in a few rounds
+N_PARTS = 10  # parts of the documents put aside once that are measured by themselves …
+PART_SIZE = 20  # … of at least so many documents
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
 
@@ -52,13 +56,19 @@ class Trial:
     """One choice of settings and how good it was."""
 
     params: dict[str, Any]
-    scores: tuple[float, ...]  # of each split; greater is better
+    scores: tuple[float, ...]  # of each split, or of each part of the documents put aside once; greater is better
     gap: float
     seconds: float
 
     @property
     def score(self) -> float:
         return float(np.mean(self.scores))
+
+    def as_good_as(self, other: Trial) -> bool:
+        """Whether its score is at most one standard error of their difference below the other's."""
+        below = np.subtract(other.scores, self.scores)
+        error = below.std(ddof=1) / math.sqrt(len(below)) if len(below) > 1 else 0.0
+        return bool(below.mean() <= error)
 
 
 class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,8 +87,10 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What is best: the name of a metric (`pinakes.metrics.METRICS`; Delta is that of the tree), or a function of
         (estimator, X, y) for which greater is better, such as `pinakes.metrics.scorer` gives.
     cv : int, float, splitter or None, default=None
-        Number of folds; or the share of the documents that is put aside once; or what scikit-learn takes. None: a fifth
-        put aside once from 5,000 documents on, 3 folds below. The only document of a class is never tested on.
+        Number of folds; or the share of the documents that is put aside once; or what scikit-learn takes. None: 3 folds
+        of fewer than 5,000 documents; of more, a part that is split once: whole branches of the taxonomy with four
+        tenths of the documents, a fifth of them put aside, or, where classes have 50 documents and more on average,
+        a fifth of the documents to learn from and the rest to test on. The only document of a class is never tested on.
     loose_tol : float, default=0.1
         Relative gap of the trials; where documents are put aside once, trials also stop after two or three rounds.
     class_weight : {"balanced"}, mapping of label to weight, or None, default=None
@@ -193,19 +205,31 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = 0 if self.random_state is None else self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        data = _Data(X, y, codes, weight, self.classes_, taxonomy, make_splits(self.cv, codes, int(seed)))
-        search = _Search(self, data, started + SEARCH_SHARE * limit, report, report_trial)
-        best, models = search.run(Cs, list(product(self.losses, self.node_weights)))
+        whole = any(not isinstance(loss, str | NodeCosts) for loss in self.losses)  # a matrix has all classes
+        splits = make_splits(self.cv, codes, int(seed), taxonomy, class_nodes(taxonomy, self.classes_), whole=whole)
+        n_tests = max(1, min(N_PARTS, len(splits[0].test) // PART_SIZE)) if len(splits) == 1 else 1
+        parts = [
+            _Part(
+                X[split.learn],
+                np.searchsorted(split.classes, codes[split.learn]),
+                weight[split.learn],
+                self.classes_[split.classes],
+                [(X[test], y[test]) for test in divide(split.test, codes, n_tests)],
+            )
+            for split in splits
+        ]
+        few = len(codes) < PLENTY * len(self.classes_)
+        search = _Search(self, parts, few, taxonomy, started + SEARCH_SHARE * limit, report, report_trial)
+        best = search.run(Cs, list(product(self.losses, self.node_weights)))
         self.trials_ = tuple(search.trials)
         self.best_params_, self.best_score_ = best.params, best.score
-        self.cv_results_ = _results(self.trials_)
+        self.cv_results_ = _results(self.trials_, len(parts))
 
+        del search, parts
         model = self._model(**best.params)
         if self.max_seconds is not None:
             model.max_seconds = max(limit - (time.perf_counter() - started), 1e-3)
-        model._fit_known(
-            X, codes, self.classes_, taxonomy, weight, previous=models[0], learnt=data.splits[0][0], report=report
-        )
+        model._fit_known(X, codes, self.classes_, taxonomy, weight, report=report)
         model.max_seconds = self.max_seconds
         self.best_estimator_, self.n_iter_ = model, model.n_iter_
         return self
@@ -257,127 +281,134 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, X: Any, y: npt.NDArray[Any]) -> float:
-    """Measure a model, greater is better; labels are taken by their text, since metrics take numbers for nodes."""
-    columns = [str(label) for label in model.classes_]
-    found: Any = [str(label) for label in model.predict(X)] if metric.needs != "scores" else model.decision_function(X)
+    """Measure a model, greater is better; labels are given as nodes, which metrics need not look up."""
+    nodes = model._nodes
+    found: Any = nodes[model.rank(X, 1).classes[:, 0]] if metric.needs != "scores" else model.decision_function(X)
     if np.ndim(found) == 1 and metric.needs == "scores":  # of two classes only the difference
         found = np.column_stack([-found, found])
-    value = float(metric([str(label) for label in y], found, taxonomy, columns))
+    value = float(metric(nodes[np.searchsorted(model.classes_, y)], found, taxonomy, nodes.tolist()))
     return value if metric.greater_is_better else -value
 
 
 @dataclass(frozen=True)
-class _Data:
-    """What all trials share."""
+class _Part:
+    """What is learnt from in a split, and what is tested on."""
 
     X: sparse.csr_array
-    y: npt.NDArray[Any]
-    codes: npt.NDArray[np.int64]
+    codes: npt.NDArray[np.int64]  # positions in `classes`
     weight: npt.NDArray[np.float64]
     classes: npt.NDArray[Any]
-    taxonomy: Taxonomy
-    splits: list[tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]]
+    tests: list[tuple[sparse.csr_array, npt.NDArray[Any]]]  # documents and labels
+
+
+class _Tried(NamedTuple):
+    """A trial and its models, one for each split."""
+
+    trial: Trial
+    models: list[TaxonomySVC]
 
 
 @dataclass
 class _Search:
-    """Tries settings one after the other, and keeps the best and its models."""
+    """Tries settings one after the other."""
 
     owner: TaxonomySVCCV
-    data: _Data
+    parts: list[_Part]
+    few: bool  # whether classes have few documents
+    taxonomy: Taxonomy
     until: float
     report: Callable[[Progress], None] | None
     report_trial: Callable[[Trial], None] | None
     trials: list[Trial] = field(default_factory=list)
-    best: Trial | None = None
-    best_models: list[TaxonomySVC] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.scorer = self.owner._scorer(self.data.taxonomy)
-        self.once = len(self.data.splits) == 1
-        self.parts = [(self.data.X[train], self.data.X[test]) for train, test in self.data.splits]
+        self.scorer = self.owner._scorer(self.taxonomy)
+        self.once = len(self.parts) == 1
 
-    def run(self, Cs: list[float], combinations: list[tuple[Any, Any]]) -> tuple[Trial, list[TaxonomySVC]]:
+    def run(self, Cs: list[float], combinations: list[tuple[Any, Any]]) -> Trial:
         """Find the best C for the first settings, then try the others there, and around it if they are better."""
         first, *others = combinations
         if self.once:
             k = int(np.argmin(np.abs(np.log(np.array(Cs) / FIRST_C))))
-            self.climb(Cs, k, first, *self.try_one(Cs[k], first, None))
+            best = self.climb(Cs, k, first, self.try_one(Cs[k], first, None))
         else:
-            models: list[TaxonomySVC] | None = None
-            for C in Cs:
-                if models is None or not self.over():
-                    _, models = self.try_one(C, first, models)
-        assert self.best is not None
-        best, goal = self.best.params["C"], self.best.score - CLEARLY * abs(self.best.score)
+            best = last = self.try_one(Cs[0], first, None)
+            for C in Cs[1:]:
+                if not self.over():
+                    last = self.try_one(C, first, last.models)
+                    best = max(best, last, key=lambda tried: tried.trial.score)
+        C, goal = best.trial.params["C"], best.trial.score - CLEARLY * abs(best.trial.score)
         worse = [trial.params["C"] for trial in self.trials if trial.score < goal]
-        Cs = [C for C in Cs if not any(best < w <= C or C <= w < best for w in worse)]
+        Cs = [near for near in Cs if not any(C < w <= near or near <= w < C for w in worse)]
         for settings in others:
-            assert self.best is not None
             if not self.over():
-                k = Cs.index(self.best.params["C"])
-                here, models = self.try_one(Cs[k], settings, self.best_models)
-                if here is self.best:
-                    self.climb(Cs, k, settings, here, models)
-        assert self.best is not None
-        return self.best, self.best_models
+                k = Cs.index(best.trial.params["C"])
+                here = self.try_one(Cs[k], settings, best.models)
+                if here.trial.score > best.trial.score:
+                    best = self.climb(Cs, k, settings, here)
+        return best.trial
 
-    def climb(self, Cs: list[float], k: int, settings: tuple[Any, Any], here: Trial, models: list[TaxonomySVC]) -> None:
-        """From Cs[k] go up, and if that does not help down, as long as it gets better."""
-        for step in (1, -1):
-            at, last, before = k, here, models
-            while 0 <= at + step < len(Cs) and not self.over():
-                at += step
-                trial, before = self.try_one(Cs[at], settings, before)
-                if trial.score <= last.score:
-                    break
-                last = trial
-            if last is not here:
-                return
+    def climb(self, Cs: list[float], k: int, settings: tuple[Any, Any], here: _Tried) -> _Tried:
+        """From Cs[k] go up, and if that does not help down, as long as it gets better; see the head of this file."""
+        best, few = here, self.few
+        for C in Cs[k + 1 :]:
+            if self.over():
+                return best
+            tried = self.try_one(C, settings, best.models)
+            if tried.trial.score > best.trial.score if few else not best.trial.as_good_as(tried.trial):
+                best = tried
+            elif few and tried.trial.as_good_as(best.trial):
+                return tried
+            else:
+                break
+        for C in reversed(Cs[:k] if best is here else []):
+            if self.over():
+                break
+            tried = self.try_one(C, settings, best.models)
+            if tried.trial.score <= best.trial.score:
+                break
+            best = tried
+        return best
 
     def over(self) -> bool:
         return time.perf_counter() > self.until
 
-    def try_one(
-        self, C: float, settings: tuple[Any, Any], previous: list[TaxonomySVC] | None
-    ) -> tuple[Trial, list[TaxonomySVC]]:
+    def try_one(self, C: float, settings: tuple[Any, Any], previous: list[TaxonomySVC] | None) -> _Tried:
         """Fit and test once for each split; `previous` are the models to begin from."""
         started = time.perf_counter()
         params = {"C": C, "node_weight": settings[1], "loss": settings[0]}
-        data, models, scores = self.data, [], []
-        for k, (train, test) in enumerate(data.splits):
+        models, scores = [], []
+        for k, part in enumerate(self.parts):
             model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
             if self.once:
-                model.max_iter = min(model.max_iter, N_ROUNDS)
+                model.max_iter = min(model.max_iter, N_ROUGH if previous is None else N_AGAIN)
             if self.until < math.inf:
                 model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ConvergenceWarning)  # it is loose on purpose
                 model._fit_known(
-                    self.parts[k][0],
-                    data.codes[train],
-                    data.classes,
-                    data.taxonomy,
-                    data.weight[train],
+                    part.X,
+                    part.codes,
+                    part.classes,
+                    self.taxonomy,
+                    part.weight,
                     previous=None if previous is None else previous[k],
                     report=self.report,
                 )
             if model.stopped_ == "interrupted":
                 raise KeyboardInterrupt  # nothing to keep yet
-            scores.append(float(self.scorer(model, self.parts[k][1], data.y[test])))
+            scores += [float(self.scorer(model, X, y)) for X, y in part.tests]
             models.append(model)
         gap = max(model.gap_ for model in models)
         trial = Trial(params, tuple(scores), gap, time.perf_counter() - started)
         self.trials.append(trial)
-        if self.best is None or trial.score > self.best.score:
-            self.best, self.best_models = trial, models
         if self.report_trial is not None:
             self.report_trial(trial)
-        return trial, models
+        return _Tried(trial, models)
 
 
-def _results(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Lay out trials as GridSearchCV does."""
+def _results(trials: Sequence[Trial], n_fits: int) -> dict[str, Any]:
+    """Lay out trials, each of so many fits, as GridSearchCV does."""
     scores = np.array([trial.scores for trial in trials])
     mean = scores.mean(axis=1)
     results: dict[str, Any] = {"params": [trial.params for trial in trials]}
@@ -390,5 +421,5 @@ def _results(trials: Sequence[Trial]) -> dict[str, Any]:
         "mean_test_score": mean,
         "std_test_score": scores.std(axis=1),
         "rank_test_score": 1 + (mean[None, :] > mean[:, None]).sum(axis=1),
-        "mean_fit_time": np.array([trial.seconds / scores.shape[1] for trial in trials]),
+        "mean_fit_time": np.array([trial.seconds / n_fits for trial in trials]),
     }

@@ -18,11 +18,12 @@ One round is
   4. sweeps over the active sets in random order, each document's small QP solved exactly, documents that have stayed
      quiet visited more and more rarely, until the gap over the active sets is a fraction of the one the scan found.
 While the gap is still large a full scan would look with stale weights for classes that will not matter. In the first
-rounds each document looks at all classes right before its step instead, with the weights as they are now; the documents
-of each class are spread evenly over the round. In the very first one a document takes in the classes with the smallest
-margins, whatever their Delta: as long as little is learnt nearly every class violates its margin, and Delta would only
-name those that are farthest away. Where scores come from matrix products, threads cannot share the steps, or documents
-have several labels, documents are scanned part by part, and each part is stepped through.
+rounds, fewer of them where there is something to go on from, each document looks at all classes right before its step
+instead, with the weights as they are now; the documents of each class are spread evenly over the round. In the very
+first one a document takes in the classes with the smallest margins, whatever their Delta: as long as little is learnt
+nearly every class violates its margin, and Delta would only name those that are farthest away. Where scores come from
+matrix products, threads cannot share the steps, or documents have several labels, documents are scanned part by part,
+and each part is stepped through.
 
 A sweep takes its steps in small batches, so that threads can share them: the documents of a batch do not see each
 other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
@@ -65,6 +66,7 @@ N_NEW = 8  # classes that one scan may add to a document's active set …
 N_PAIRS = 16  # … or pairs, where documents have several labels …
 N_EACH = 64  # … and where each pair has a slack: all that violate their margins will carry weight
 N_ROUGH = 3  # in the first rounds documents look at all classes as they come …
+N_AGAIN = 2  # … in fewer where there is something to go on from …
 N_FIRST = 4  # … and take in so many …
 N_PARTS = 64  # … in so many parts, growing from …
 FIRST_PART = 64  # … so many documents in the very first round
@@ -154,7 +156,7 @@ class AscentSolver:
         try:
             with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
                 state.threads, state.n_threads = threads, self.n_threads
-                for progress in self._rounds(state, N_ROUGH if start is None else 0):
+                for progress in self._rounds(state, start is None):
                     history.append(progress)
                     logger.info("round %d: primal %.6g, gap %.3g", progress.n_iter, progress.p_obj, progress.gap)
                     if self.report:
@@ -177,12 +179,13 @@ class AscentSolver:
         last = 0.95 * wanted - MISSED_SHARE * gap  # so that the next scan is the last
         return max(INNER_SHARE * gap, last)
 
-    def _rounds(self, state: _State, n_rough: int) -> Iterator[Progress]:
+    def _rounds(self, state: _State, anew: bool) -> Iterator[Progress]:
         rng = np.random.default_rng(self.seed)
+        n_rough = N_ROUGH if anew else N_AGAIN
         best = -math.inf
         for n_iter in range(1, self.max_iter + 1):
             if n_iter <= n_rough:
-                state.go_through(_evenly(rng, state.first_class), n_iter == 1)
+                state.go_through(_evenly(rng, state.first_class), very_first=anew and n_iter == 1)
             else:
                 if n_iter > 1:
                     state.merge()  # 3.
