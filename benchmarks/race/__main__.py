@@ -11,7 +11,7 @@ from typing import Any
 
 from benchmarks.race import bandwidth, frontier, plot, table
 from benchmarks.race.kinds import ONE, SEVERAL
-from benchmarks.race.limits import DEFAULT_MINUTES, Minutes, machine_gigabytes
+from benchmarks.race.limits import DEFAULT_MINUTES, PerSet, machine_gigabytes
 from benchmarks.race.runs import Runs, say
 from benchmarks.race.systems import System, default_systems, find_system
 from pinakes.errors import ParameterError, PinakesError
@@ -24,7 +24,8 @@ def main() -> None:
     args = parse()
     race: Race | None = None
     try:
-        args.max_minutes = Minutes(args.max_minutes)
+        args.max_minutes = PerSet("--max-minutes", args.max_minutes, 10)
+        args.repeat = PerSet("--repeat", args.repeat, 1)
         race = Race(args)
         race.run()
     except PinakesError as error:
@@ -56,10 +57,12 @@ def parse() -> argparse.Namespace:
     shown = [(",".join(kind.sets), ",".join(default_systems(kind))) for kind in (ONE, SEVERAL)]
     defaults = [f"default {one}; with --several {sets}" for one, sets in zip(*shown, strict=True)]
     parser.add_argument("--sets", type=names, help=defaults[0])
-    parser.add_argument("--systems", type=names, help=defaults[1])
+    parser.add_argument("--systems", type=names, help=f"set/system: on this set only; {defaults[1]}")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="for table and plots")
     parser.add_argument("--work", type=Path, default=WORK, help="for matrices and single results")
-    parser.add_argument("--repeat", type=int, default=1, help="runs of each system on each set")
+    parser.add_argument(
+        "--repeat", default="1", help="runs of each system on each set, or on some: 1,news20=3 (default %(default)s)"
+    )
     parser.add_argument(
         "--max-minutes",
         default=DEFAULT_MINUTES,
@@ -90,7 +93,11 @@ class Race:
 
     def __init__(self, args: argparse.Namespace) -> None:
         self.args, self.kind = args, args.kind
-        self.systems = [find_system(spec, self.kind) for spec in args.systems]
+        places = [spec.rpartition("/") for spec in args.systems]
+        if unknown := [place for place, _, _ in places if place and place not in args.sets]:
+            raise ParameterError(f"--systems: {unknown[0]!r} is not one of the sets {', '.join(args.sets)}")
+        self.places = [place for place, _, _ in places]
+        self.systems = [find_system(spec, self.kind) for _, _, spec in places]
         self.rerun = self._check_rerun()
         ours = [s.name for s in self.systems if s.is_ours]
         self.frontier = (ours[:1] if self.kind.frontier else []) if args.frontier is None else args.frontier
@@ -99,7 +106,7 @@ class Race:
         say("measuring what the memory can do")
         self.report: dict[str, Any] = {
             "kind": self.kind.file,
-            "command": shlex.join(["python", "-m", "benchmarks.race", *sys.argv[1:]]),
+            "command": _command(sys.argv[1:]),
             "machine": table.describe_machine(),
             "copy_gb_per_second": {
                 "one_core": round(bandwidth.copy_rate(1) / 1e9, 2),
@@ -113,20 +120,24 @@ class Race:
         for name in self.args.sets:
             say(f"{name}: preparing")
             runs = Runs(self.args, name, self.kind)
-            runs.forget(s for s in self.systems if self._is_to_run(name, s.name))
+            systems = [s for s, place in zip(self.systems, self.places, strict=True) if place in ("", name)]
+            runs.forget(s for s in systems if self._is_to_run(name, s.name))
             self.report["sets"][name] = {"set": runs.set, "systems": {}}
-            for system in self.systems:  # what a resumed race has already
+            for system in systems:  # what a resumed race has already
                 self._note(runs, system)
-            for repeat in range(1, self.args.repeat + 1):  # systems take turns, so that a slow hour hits all of them
-                for system in self.systems:
+            for repeat in range(1, self._repeats(name) + 1):  # systems take turns, so that a slow hour hits all of them
+                for system in systems:
                     self._once(runs, system, repeat)
             if self.kind.frontier and not self.args.no_frontier:
-                self._early_stops(runs)
+                self._early_stops(runs, systems)
 
-    def _early_stops(self, runs: Runs) -> None:
+    def _repeats(self, name: str) -> int:
+        return int(self.args.repeat.of(name))
+
+    def _early_stops(self, runs: Runs, systems: list[System]) -> None:
         rows = self.report["sets"][runs.name]["systems"]
-        peers = {s.name: rows[s.name] for s in self.systems if not s.is_ours}
-        for system in self.systems:
+        peers = {s.name: rows[s.name] for s in systems if not s.is_ours}
+        for system in systems:
             row = rows[system.name]
             if system.name not in self.frontier or "missing" in row:
                 continue
@@ -139,7 +150,7 @@ class Race:
         table.write(self.report, self.args.out)
 
     def _note(self, runs: Runs, system: System) -> None:
-        row = runs.row(system, 1 if system.cut else self.args.repeat)
+        row = runs.row(system, 1 if system.cut else self._repeats(runs.name))
         self.report["sets"][runs.name]["systems"][system.name] = row
 
     def _is_to_run(self, name: str, system: str) -> bool:
@@ -152,6 +163,18 @@ class Race:
         if unknown := [name for name in self.args.rerun if name not in known]:
             raise ParameterError(f"--rerun: {unknown[0]!r} is neither a system that runs nor set/system")
         return list(self.args.rerun)
+
+
+def _command(words: list[str]) -> str:
+    """Give the command as others would type it: with a folder of their own, and from the beginning."""
+    shown, rest = ["python", "-m", "benchmarks.race"], iter(words)
+    for word in rest:
+        if word in ("--data", "--out", "--work"):
+            next(rest)
+            shown += ["--data", "DIR"] if word == "--data" else []
+        elif word != "--resume":
+            shown.append(word)
+    return shlex.join(shown)
 
 
 if __name__ == "__main__":

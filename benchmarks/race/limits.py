@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,28 +37,34 @@ class Limits(NamedTuple):
     gigabytes: float
 
 
-class Minutes:
-    """The limits of ``--max-minutes 10,cpc-titles=6,cpc-titles/linearsvc=2``: for all, a set, a system on a set."""
+class PerSet:
+    """The numbers of ``--max-minutes 10,cpc-titles=6,cpc-titles/linearsvc=2``: for all, a set, a system on a set."""
 
-    def __init__(self, text: str) -> None:
-        self.minutes: dict[str, float] = {"": 10.0}
+    def __init__(self, option: str, text: str, default: float) -> None:
+        self.numbers: dict[str, float] = {"": default}
         for part in filter(None, text.split(",")):
             where, _, number = part.rpartition("=")
             try:
-                self.minutes[where] = float(number)
+                self.numbers[where] = float(number)
             except ValueError:
-                raise ParameterError(f"--max-minutes: expected minutes or set=minutes, got {part!r}") from None
+                raise ParameterError(f"{option}: expected a number or set=number, got {part!r}") from None
 
-    def of(self, name: str, system: str) -> float:
-        """Give the limit of a system on a set; options of the system do not matter."""
+    def of(self, name: str, system: str = "") -> float:
+        """Give the number of a set, or of a system on it; options of the system do not matter."""
         keys = (f"{name}/{system}", f"{name}/{system.split(':')[0]}", name, "")
-        return next(self.minutes[key] for key in keys if key in self.minutes)
+        return next(self.numbers[key] for key in keys if key in self.numbers)
 
 
-def run_limited(command: Sequence[str], cwd: Path, log: Path, limits: Limits) -> int:
-    """Run a process to its end and give its exit code; raise `Unfinished` where a limit ended it."""
+def run_limited(
+    command: Sequence[str], cwd: Path, log: Path, limits: Limits, settings: Mapping[str, str] | None = None
+) -> int:
+    """Run a process to its end and give its exit code; raise `Unfinished` where a limit ended it.
+
+    `settings` are variables of its environment beside those of this process.
+    """
     end = time.monotonic() + 60 * limits.minutes
-    with log.open("w") as file, subprocess.Popen(command, cwd=cwd, stdout=file, stderr=file) as process:
+    env = {**os.environ, **(settings or {})}
+    with log.open("w") as file, subprocess.Popen(command, cwd=cwd, stdout=file, stderr=file, env=env) as process:
         try:
             while True:
                 try:

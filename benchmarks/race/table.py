@@ -17,6 +17,7 @@ GAPS = {"to_gap_10": 0.1, "to_gap_1": 0.01}
 GAP_HEADS = ("to gap 10 %", "to 1 %")
 STANDING = {"train_seconds": "train s", "predict_seconds": "predict s", "memory_gb": "memory GB"}
 GIGA = 1e9
+BUSY = 0.1  # share of the machine that other work took, above which a run is named
 
 
 def describe_machine() -> dict[str, Any]:
@@ -93,7 +94,14 @@ def markdown(report: dict[str, Any]) -> str:
     kind = kind_of(report)
     machine, rates = report["machine"], report["copy_gb_per_second"]
     rows = [row for part in report["sets"].values() for row in part["systems"].values()]
-    busy = max((row["other_work"] or 0 for row in rows if "other_work" in row), default=0)
+    shares = {
+        f"{row['label']} on {name} ({row['other_work']:.0%})": row["other_work"]
+        for name, part in report["sets"].items()
+        for row in part["systems"].values()
+        if row.get("other_work")
+    }
+    busy = max((share for share in shares.values() if share <= BUSY), default=0)
+    beside = [run for run, share in shares.items() if share > BUSY]
     dates = sorted({date for row in rows for date in row.get("dates", [])})
     lines = [
         f"# {kind.title}",
@@ -103,8 +111,8 @@ def markdown(report: dict[str, Any]) -> str:
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; plain copy "
         f"{rates['one_core']:.1f} GB/s on one core, {rates['all_cores']:.1f} on all (read and written). "
         f"Measured {' to '.join(sorted({*dates[:1], *dates[-1:]}))}; other processes took at most {busy:.0%} of the "
-        "machine. Times are medians of the repeats, with their range where there are several. What is measured, and "
-        "what is left out, is told in `benchmarks/README.md`.",
+        f"machine{', more beside ' + ', '.join(beside) if beside else ''}. Times are medians of the repeats, with their "
+        "range where there are several. What is measured, and what is left out, is told in `benchmarks/README.md`.",
     ]
     for name, part in report["sets"].items():
         size, systems = part["set"], part["systems"]

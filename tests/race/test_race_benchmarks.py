@@ -19,6 +19,7 @@ from benchmarks import growth
 from benchmarks.race import __main__ as command
 from benchmarks.race import bandwidth, envs, frontier, limits, plot, table
 from benchmarks.race.runners.ours import Ours
+from benchmarks.race.runs import Runs
 from benchmarks.race.scan import time_scan
 from benchmarks.race.systems import cut, find_system
 
@@ -77,7 +78,7 @@ def test_a_small_race_from_end_to_end(corpus, tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit, match="race: --rerun: 'small/pecos' is neither a system that runs nor set/system"):
         command.main()
     monkeypatch.setattr(sys, "argv", [*line, "--max-minutes", "soon"])
-    with pytest.raises(SystemExit, match="race: --max-minutes: expected minutes or set=minutes, got 'soon'"):
+    with pytest.raises(SystemExit, match="race: --max-minutes: expected a number or set=number, got 'soon'"):
         command.main()
 
 
@@ -91,9 +92,39 @@ def test_limits_end_a_process_and_say_why(tmp_path):
         run("import time; time.sleep(60)", minutes=0.005)
     with pytest.raises(limits.Unfinished, match=r"^ended: it wanted more than 0.2 GB of memory$"):
         run("b = bytearray(3 * 10**8); import time; time.sleep(60)", gigabytes=0.2)
-    minutes = limits.Minutes("8,cpc=5,cpc/linearsvc=2")
+    minutes = limits.PerSet("--max-minutes", "8,cpc=5,cpc/linearsvc=2", 10)
     asked = [("ipc", "linearsvc"), ("cpc", "pecos"), ("cpc", "linearsvc:C=3")]
     assert [minutes.of(*one) for one in asked] == [8, 5, 2]
+    assert limits.PerSet("--repeat", "small=3", 1).of("other") == 1
+    variable = "import os; raise SystemExit(int(os.environ['N']))"
+    log, enough = tmp_path / "log", limits.Limits(1.0, 10.0)
+    assert limits.run_limited([sys.executable, "-c", variable], tmp_path, log, enough, {"N": "5"}) == 5
+
+
+def test_the_command_is_shown_as_others_would_type_it():
+    words = ["--resume", "--data", "here/there", "--sets", "a,b", "--out", "x", "--repeat", "1,a=3"]
+    assert command._command(words) == "python -m benchmarks.race --data DIR --sets a,b --repeat 1,a=3"
+
+
+def test_a_system_may_run_on_one_set_only(corpus, tmp_path, monkeypatch):
+    """And each set has its number of repeats; runs beside much other work are named."""
+    asked = []
+    monkeypatch.setattr(Runs, "once", lambda runs, system, repeat: asked.append((runs.name, system.name, repeat)))
+    monkeypatch.setattr(bandwidth, "copy_rate", lambda n_threads=None: 1e9)
+    corpus.with_name("other").symlink_to(corpus)
+    line = ["race", "--data", str(corpus.parent), "--sets", "small,other", "--repeat", "1,other=2", "--no-frontier"]
+    line += ["--work", str(tmp_path / "work"), "--out", str(tmp_path / "out"), "--systems"]
+    monkeypatch.setattr(sys, "argv", [*line, "pecos,other/omikuji"])
+    command.main()
+    assert asked == [("small", "pecos", 1), *(("other", name, k) for k in (1, 2) for name in ("pecos", "omikuji"))]
+    monkeypatch.setattr(sys, "argv", [*line, "pecos,third/omikuji"])
+    with pytest.raises(SystemExit, match="race: --systems: 'third' is not one of the sets small, other"):
+        command.main()
+    report = json.loads((tmp_path / "out" / "race.json").read_text())
+    both = report["sets"]["other"]["systems"]
+    both["pecos"]["other_work"], both["omikuji"]["other_work"] = 0.04, 0.5
+    text = table.markdown(report)
+    assert "took at most 4% of the machine, more beside omikuji (default) on other (50%). Times" in text
 
 
 def row(ours=False, cut=None, train=1.0, delta=1.0, pacc=0.5, **more):
