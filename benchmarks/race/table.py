@@ -111,8 +111,9 @@ def markdown(report: dict[str, Any]) -> str:
         f"{machine['cpu']}, {machine['cores']} cores, {machine['system']}, Python {machine['python']}; plain copy "
         f"{rates['one_core']:.1f} GB/s on one core, {rates['all_cores']:.1f} on all (read and written). "
         f"Measured {' to '.join(sorted({*dates[:1], *dates[-1:]}))}; other processes took at most {busy:.0%} of the "
-        f"machine{', more beside ' + ', '.join(beside) if beside else ''}. Times are medians of the repeats, with their "
-        "range where there are several. What is measured, and what is left out, is told in `benchmarks/README.md`.",
+        f"machine{', more beside ' + ', '.join(beside) if beside else ''}. Times are medians of the repeats, with "
+        "their range where there are several. What is measured, and what is left out, is told in "
+        "`benchmarks/README.md`.",
     ]
     for name, part in report["sets"].items():
         size, systems = part["set"], part["systems"]

@@ -203,6 +203,7 @@ def test_several_labels(pinakes, place):
         left = pinakes(*verb)
         assert left.code == 1
         assert "x.jsonl:1: this method takes one label a document, got several in 2 of 60" in left.err
+        assert ("--labels nearest" in left.err) == (verb[0] == "evaluate")
     assert pinakes("train", "x.jsonl", *TRAIN, "--labels", "first").code == 0
     first = json.loads(pinakes("evaluate", "text.pinakes", "x.jsonl", "--labels", "first").out)
     nearest = json.loads(pinakes("evaluate", "text.pinakes", "x.jsonl", "--labels", "nearest").out)

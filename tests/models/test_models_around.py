@@ -15,7 +15,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pinakes import Taxonomy, TaxonomySVC, datasets, load, metrics, save
+from pinakes import Taxonomy, TaxonomySVC, TaxonomySVCCV, datasets, load, metrics, save
 from pinakes.documents import TextFeatures
 from pinakes.errors import ConvergenceWarning, LabelError, ParameterError
 from reference.problems import WEIGHTS, optimum, random_problem
@@ -230,6 +230,28 @@ def test_what_partial_fit_refuses_leaves_the_model_as_it_was():
     assert numbers.score(np.eye(3), [8, 9, 10]) == 1
     with pytest.raises(ParameterError, match="`class_weight`='balanced' counts all documents"):
         TaxonomySVC(taxonomy, class_weight="balanced").partial_fit(X, y)
+
+
+@pytest.mark.parametrize(("setting", "other"), [("loss", "zero-one"), ("node_weight", "flat")])
+def test_settings_that_weights_depend_on_stay_as_they_are(setting, other):
+    X, y = np.eye(3), ["a/b", "a/c", "d/e"]
+    m = TaxonomySVC(Taxonomy.from_paths(y)).fit(X, y)
+    before = m.decision_function(X)
+    m.set_params(**{setting: other})
+    with pytest.raises(ParameterError, match=f"`{setting}` of TaxonomySVC was changed after the fit.*fit again"):
+        m.partial_fit(X, y)
+    assert (m.decision_function(X) == before).all()
+    m.fit(X, y).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", [TaxonomySVC, TaxonomySVCCV])
+def test_labels_are_one_each(estimator):
+    X = np.eye(4)
+    with pytest.raises(LabelError, match=r"every document needs a label, got None in y\[2\]; drop"):
+        estimator().fit(X, ["a", "b", None, "a"])
+    for several in (["a", ["b", "c"], "a", "b"], [["a"], ["b"], [], ["a"]]):
+        with pytest.raises(LabelError, match=rf"{estimator.__name__} learns one label a document, got \d in y\["):
+            estimator().fit(X, several)
 
 
 def test_a_smaller_C_keeps_the_budgets():

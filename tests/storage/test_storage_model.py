@@ -134,9 +134,11 @@ def test_what_cannot_be_saved(tmp_path):
     X, y = vectors([True, False])
     with pytest.raises(ParameterError, match="labels must be texts or whole numbers to be stored, got bool"):
         save(TaxonomySVC().fit(X, y), tmp_path / "m")
-    for wrong in (TaxonomySVC(), "model", Classifier(TaxonomySVC())):
-        with pytest.raises(ParameterError, match="`save` takes a fitted Classifier or TaxonomySVC"):
-            save(wrong, tmp_path / "m")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="`save` takes a fitted Classifier or TaxonomySVC, got str"):
+        save("model", tmp_path / "m")  # type: ignore[arg-type]
+    for unfitted in (TaxonomySVC(), Classifier(TaxonomySVC())):
+        with pytest.raises(ParameterError, match="`save` takes a fitted model: call `fit` of this TaxonomySVC first"):
+            save(unfitted, tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 

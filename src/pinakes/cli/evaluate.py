@@ -22,7 +22,7 @@ from pinakes.cli.options import (
     reading,
     refuse_together,
 )
-from pinakes.errors import ParameterError
+from pinakes.errors import DocumentError, ParameterError
 
 if TYPE_CHECKING:
     from pinakes.decisions import Classifier
@@ -155,7 +155,11 @@ def read_tested(
     if several != "nearest" and not classifier.has_sets:
         corpus.labels = [few[:1] if several == "first" or not few else few for few in corpus.labels]
         labelled = corpus.take([i for i, few in enumerate(corpus.labels) if few])
-        labelled.single_labels(several="error")
+        try:
+            labelled.single_labels(several="error")
+        except DocumentError as error:
+            nearest = "or test against whichever is nearest to the answer (--labels nearest)"
+            raise DocumentError(f"{error}, {nearest}") from None
     return corpus
 
 

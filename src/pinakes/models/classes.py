@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.multiclass import check_classification_targets
 
 from pinakes.errors import LabelError, ParameterError, closest
 from pinakes.taxonomy import Taxonomy
@@ -22,6 +24,29 @@ def resolve_taxonomy(taxonomy: Any, classes: Iterable[Any]) -> Taxonomy:
     if isinstance(taxonomy, str | PathLike):
         return Taxonomy.load(taxonomy)
     raise ParameterError(f"`taxonomy` must be a Taxonomy, a path or None, got {type(taxonomy).__name__}")
+
+
+def check_one_each(y: Any, owner: str) -> None:
+    """Check that there is a label for each document, and only one, before NumPy makes an array of them."""
+    if hasattr(y, "to_numpy"):  # a column of a data frame
+        y = y.to_numpy()
+    if not (isinstance(y, list | tuple) or (isinstance(y, np.ndarray) and y.dtype.kind == "O" and y.ndim == 1)):
+        return
+    for i, label in enumerate(y):
+        if label is None:
+            raise LabelError(f"every document needs a label, got None in y[{i}]; drop the documents without one")
+        if isinstance(label, list | tuple | set | frozenset) and len(label) != 1:
+            raise LabelError(
+                f"{owner} learns one label a document, got {len(label)} in y[{i}]; for label sets take TaxonomyRankSVC "
+                "or CoupledSVC"
+            )
+
+
+def check_targets(y: npt.NDArray[Any]) -> None:
+    """Check that labels are classes; that there are many for the documents is nothing unusual here."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        check_classification_targets(y)
 
 
 def check_one_kind(labels: Iterable[npt.NDArray[Any]]) -> None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from pinakes.kernels.rows import Rows, rows_from_csr, squared_norm
+from pinakes.models.parameters import same_setting
 from pinakes.models.scoring import Scorer
 from pinakes.solvers.ascent import DOUBLE_BELOW
 from pinakes.taxonomy import Taxonomy
@@ -106,12 +107,12 @@ def scale_up(weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most:
 
 def begin_after(model: TaxonomySVC, next_model: TaxonomySVC) -> Beginning | None:
     """Give the end of one model's fit as the beginning of another's to the same documents; None: it is of no use."""
-    if not _same(model.loss, next_model.loss):
+    if not same_setting(model.loss, next_model.loss):
         return None
     if next_model.tol < DOUBLE_BELOW <= model.tol:
         return None  # weights and dual variables agree less closely than is asked for
-    same = _same(model.node_weight, next_model.node_weight)
-    if not same and _same(model.node_weight, "flat"):
+    same = same_setting(model.node_weight, next_model.node_weight)
+    if not same and same_setting(model.node_weight, "flat"):
         return None  # nothing is known of what is shared
     alpha, v2 = model.dual_coef_, next_model._outputs.v2
     weights = model._scorer.rows if same and isinstance(model._scorer, Scorer) else None
@@ -121,11 +122,6 @@ def begin_after(model: TaxonomySVC, next_model: TaxonomySVC) -> Beginning | None
             u = carry_over(u, *((m.taxonomy_, m.attributes_, m.classes_) for m in (model, next_model)))
         weights = rows_from_csr(u, len(v2))
     return scale_up(weights, alpha, v2, next_model.C / model.C)
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two settings, words or objects, are the same; a matrix only if it is the same object."""
-    return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)
 
 
 def _wider(matrix: sparse.csr_array, n_rows: int, n_columns: int) -> sparse.csr_array:

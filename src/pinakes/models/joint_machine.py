@@ -28,6 +28,7 @@ from pinakes.taxonomy.attributes import ClassAttributes, class_attributes, given
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
 SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
+SETTLED = ("loss", "node_weight", "class_attributes", "class_kernel")  # what weights depend on
 DENSE_ABOVE = 0.5  # share of values that are not 0 above which documents are taken as a matrix
 TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
@@ -134,6 +135,16 @@ class JointMachine:
         else:
             self.attributes_ = class_attributes(taxonomy, nodes, self.node_weight)
         self._outputs = make_outputs(self.attributes_, self._loss)
+        self._settled = {name: getattr(self, name) for name in SETTLED}
+
+    def _check_settled(self) -> None:
+        """Check that what weights depend on is as it was when they were learnt."""
+        for name, value in self._settled.items():
+            if not parameters.same_setting(getattr(self, name), value):
+                raise ParameterError(
+                    f"`{name}` of {type(self).__name__} was changed after the fit, and the weights learnt do not fit "
+                    "it: set it back, or fit again"
+                )
 
     def _solve(
         self,

@@ -58,3 +58,8 @@ def count_threads(owner: object) -> int:
     if not isinstance(n_jobs, int | np.integer) or isinstance(n_jobs, bool) or n_jobs == 0:
         raise ParameterError(f"`n_jobs` of {type(owner).__name__} must be a whole number other than 0, got {n_jobs!r}")
     return int(n_jobs) if n_jobs > 0 else max(1, cores + 1 + int(n_jobs))
+
+
+def same_setting(a: Any, b: Any) -> bool:
+    """Whether two settings, words or objects, are the same; a matrix only if it is the same object."""
+    return a is b or (isinstance(a, str) and isinstance(b, str) and a == b)

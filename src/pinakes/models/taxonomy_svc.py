@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any
@@ -12,13 +11,12 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinakes.errors import LabelError, ParameterError
 from pinakes.kernels.rows import Rows, rows_from_csr
 from pinakes.models import parameters
-from pinakes.models.classes import check_one_kind, class_nodes, resolve_taxonomy
+from pinakes.models.classes import check_one_each, check_one_kind, check_targets, class_nodes, resolve_taxonomy
 from pinakes.models.closed_outputs import writable_csr
 from pinakes.models.continuation import Beginning, Seen, begin_after, carry_over, widen_classes
 from pinakes.models.joint_machine import JointMachine, solve_tiny_closely
@@ -272,6 +270,8 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
 
     def _go_on(self, solver: AscentSolver, X: Any, y: Any, classes: Any, sample_weight: Any) -> TaxonomySVC:
         first = not hasattr(self, "classes_")
+        if not first:
+            self._check_settled()
         X, y, weight, dense = self._check_training(X, y, sample_weight, reset=first)
         known = [y, *([] if classes is None else [np.atleast_1d(classes)]), *([] if first else [self.classes_])]
         check_one_kind(known)
@@ -376,12 +376,11 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
     ) -> tuple[Any, npt.NDArray[Any], npt.NDArray[np.float64], bool]:
         """Check documents to learn from; give them with their constant, and whether they were dense."""
         settings: dict[str, Any] = {"accept_sparse": "csr", "accept_large_sparse": True, "reset": reset}
+        check_one_each(y, type(self).__name__)
         X, y = validate_data(self, X, y, dtype=[np.float64, np.float32], **settings)
         dense = not sparse.issparse(X)
         X = self._laid_out(X)
-        with warnings.catch_warnings():  # many classes for the documents are nothing unusual here
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(y)
+        check_targets(y)
         weight = sample_weights(sample_weight, X)
         return self._with_constant(X), y, weight, dense
 

@@ -28,14 +28,13 @@ import numpy.typing as npt
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pinakes import metrics
 from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.models import TaxonomySVC
-from pinakes.models.classes import class_nodes, resolve_taxonomy
+from pinakes.models.classes import check_one_each, check_targets, class_nodes, resolve_taxonomy
 from pinakes.models.parameters import check_number
 from pinakes.models.scoring import Ranking
 from pinakes.models.weighting import sample_weights
@@ -190,11 +189,10 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         started = time.perf_counter()
         limit = math.inf if self.max_seconds is None else check_number(self, "max_seconds", above=0)
         Cs = self._check_values()
+        check_one_each(y, type(self).__name__)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
         X = as_csr(X)
-        with warnings.catch_warnings():  # many classes for the documents are nothing unusual here
-            warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
-            check_classification_targets(y)
+        check_targets(y)
         weight = sample_weights(sample_weight, X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:

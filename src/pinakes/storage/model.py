@@ -59,12 +59,13 @@ def save(model: Classifier | Model, path: Path) -> None:
     """
     model = getattr(model, "best_estimator_", model)  # of a TaxonomySVCCV
     classifier = model if isinstance(model, Classifier) else Classifier(model, temperature=0.0)
-    known = isinstance(classifier.model, Model)
-    if not known or not hasattr(classifier.model, "classes_"):
+    if not isinstance(classifier.model, Model):
         raise ParameterError(
             f"`save` takes a fitted Classifier or TaxonomySVC, got {type(model).__name__}; of a Pipeline save "
             "Classifier(its TaxonomySVC, its TextFeatures)"
         )
+    if not hasattr(classifier.model, "classes_"):
+        raise ParameterError(f"`save` takes a fitted model: call `fit` of this {type(classifier.model).__name__} first")
     header: dict[str, Any] = {
         "kind": KIND,
         "version": 3 if classifier.calibration is not None else 1 if isinstance(classifier.model, TaxonomySVC) else 2,
