@@ -27,7 +27,7 @@ from benchmarks.race.systems import System
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("taxonomy", "kernels", "solvers", "models", "selection")  # of our source: what trains and predicts
 
-# LIBLINEAR trains in one thread, but hands its short vectors to BLAS, whose threads then take four times as long
+# LIBLINEAR trains in one thread, but hands its short vectors to BLAS, whose threads wait for each other on busy cores
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
