@@ -64,7 +64,10 @@ def _panel(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
     axis.set_ylim(*_range([r[measure] for r in rows.values() if not r["cut"]], axis.get_ylim()))
     low, high = axis.get_xlim()
     axis.set_xlim(low, high * (high / low) ** 0.25)  # room for labels on the right
-    axis.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    low, high = axis.get_xlim()
+    axis.xaxis.set_major_locator(
+        LogLocator(subs=(1, 2, 5) if high < 2000 * low else (1, 3) if high < 1e5 * low else (1,))
+    )
     axis.xaxis.set_major_formatter("{x:g}")  # plain numbers, not powers
     axis.xaxis.set_minor_formatter(NullFormatter())
     axis.grid(alpha=0.25, which="both", lw=0.5)
