@@ -145,6 +145,16 @@ def test_of_equal_values_the_larger_is_taken_where_documents_are_few(problem, do
     assert (len(Cs), best) == (tried, chosen)
 
 
+def test_a_trial_that_begins_anew_makes_as_many_rounds_as_the_first(problem):
+    taxonomy, X, y = problem
+    rounds, ends = [], []
+    m = TaxonomySVCCV(taxonomy, Cs=[1.0], losses=["tree", "zero-one"], node_weights=["normalized", "depth"], cv=0.2)
+    m.fit(sparse.csr_array(X), y, report=rounds.append, report_trial=lambda trial: ends.append(len(rounds)))
+    made = dict(zip([(t.params["loss"], t.params["node_weight"]) for t in m.trials_], np.diff([0, *ends]), strict=True))
+    assert made["tree", "normalized"] == made["zero-one", "normalized"] == 3
+    assert made["tree", "depth"] == 2
+
+
 def test_scores_that_cannot_be_told_apart():
     rng = np.random.default_rng(0)
     for _ in range(50):

@@ -105,15 +105,21 @@ def scale_up(weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most:
     return Beginning(weights, alpha, min(float(alpha.sum()) / norm2, most) if norm2 > 0 else most)
 
 
+def is_useful(model: TaxonomySVC, next_model: TaxonomySVC) -> bool:
+    """Whether the end of one model's fit is a beginning for another's."""
+    if not same_setting(model.loss, next_model.loss):
+        return False
+    if next_model.tol < DOUBLE_BELOW <= model.tol:
+        return False  # weights and dual variables agree less closely than is asked for
+    # of a flat model nothing is known of what is shared
+    return same_setting(model.node_weight, next_model.node_weight) or not same_setting(model.node_weight, "flat")
+
+
 def begin_after(model: TaxonomySVC, next_model: TaxonomySVC) -> Beginning | None:
     """Give the end of one model's fit as the beginning of another's to the same documents; None: it is of no use."""
-    if not same_setting(model.loss, next_model.loss):
+    if not is_useful(model, next_model):
         return None
-    if next_model.tol < DOUBLE_BELOW <= model.tol:
-        return None  # weights and dual variables agree less closely than is asked for
     same = same_setting(model.node_weight, next_model.node_weight)
-    if not same and same_setting(model.node_weight, "flat"):
-        return None  # nothing is known of what is shared
     alpha, v2 = model.dual_coef_, next_model._outputs.v2
     weights = model._scorer.rows if same and isinstance(model._scorer, Scorer) else None
     if not isinstance(weights, Rows):

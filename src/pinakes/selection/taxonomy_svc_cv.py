@@ -35,6 +35,7 @@ from pinakes.documents import as_csr
 from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.classes import check_one_each, check_targets, class_nodes, resolve_taxonomy
+from pinakes.models.continuation import is_useful
 from pinakes.models.parameters import check_number
 from pinakes.models.scoring import Ranking
 from pinakes.models.weighting import sample_weights
@@ -71,7 +72,7 @@ class Trial:
 
 
 class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """`TaxonomySVC` with C, node weights and loss chosen by cross-validation, for little more than the cost of one fit.
+    """`TaxonomySVC` with C, node weights and loss chosen by cross-validation, at a part of the cost of the fit itself.
 
     Parameters
     ----------
@@ -378,8 +379,9 @@ class _Search:
         models, scores = [], []
         for k, part in enumerate(self.parts):
             model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
+            before = previous[k] if previous is not None and is_useful(previous[k], model) else None
             if self.once:
-                model.max_iter = min(model.max_iter, N_ROUGH if previous is None else N_AGAIN)
+                model.max_iter = min(model.max_iter, N_ROUGH if before is None else N_AGAIN)
             if self.until < math.inf:
                 model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
             with warnings.catch_warnings():
@@ -390,7 +392,7 @@ class _Search:
                     part.classes,
                     self.taxonomy,
                     part.weight,
-                    previous=None if previous is None else previous[k],
+                    previous=before,
                     report=self.report,
                 )
             if model.stopped_ == "interrupted":
