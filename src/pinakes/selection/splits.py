@@ -22,8 +22,9 @@ MANY = 5000  # with so many documents one part put aside is enough
 HELD_OUT, N_FOLDS = 0.2, 3
 PLENTY = 50  # documents of a class, on average, of which …
 SOME_OF_PLENTY = 0.2  # … this share is enough to learn from
-IN_BRANCHES = 0.4  # share of the documents that lie in the branches chosen
-BRANCH = 0.05  # no branch has a larger share of the documents than this
+IN_BRANCHES = 0.3  # share of the documents that lie in the branches chosen …
+ENOUGH = 30_000  # … and so many at the most
+BRANCH = 0.4  # no branch has a larger share of the documents chosen than this
 
 
 class Split(NamedTuple):
@@ -51,7 +52,8 @@ def make_splits(
     elif cv is None and (whole or len(codes) >= PLENTY * len(nodes)):
         cv = 1 - SOME_OF_PLENTY
     elif cv is None:
-        classes = choose_branches(taxonomy, nodes, np.bincount(codes, minlength=len(nodes)), IN_BRANCHES, seed)
+        share = min(IN_BRANCHES, ENOUGH / len(codes))
+        classes = choose_branches(taxonomy, nodes, np.bincount(codes, minlength=len(nodes)), share, seed)
         some = np.flatnonzero(np.isin(codes, classes))
         cv = HELD_OUT
     if isinstance(cv, bool) or (isinstance(cv, int | np.integer) and cv < 2):
@@ -87,12 +89,12 @@ def divide(documents: Numbers, codes: Numbers, n_parts: int) -> list[Numbers]:
 def choose_branches(taxonomy: Taxonomy, nodes: npt.NDArray[Any], count: Numbers, share: float, seed: int) -> Numbers:
     """Give the classes of some branches that hold this share of the documents or a little more.
 
-    A branch is all that lies at or below a node, as high up as it has no more than `BRANCH` of the documents. `count`
-    has the number of documents of each class.
+    A branch is all that lies at or below a node, as high up as it has no more than `BRANCH` of the documents that are
+    wanted. `count` has the number of documents of each class.
     """
     owner, above = taxonomy.ancestors.spread(nodes)
     n_below = np.bincount(taxonomy.ancestors.indices[above], weights=count[owner], minlength=len(taxonomy))
-    small = n_below <= BRANCH * count.sum()
+    small = n_below <= BRANCH * share * count.sum()
     parents, children = taxonomy.edges().T
     below_small = np.bincount(children, weights=small[parents], minlength=len(taxonomy)) > 0
     heads = np.flatnonzero(small & ~below_small & (n_below > 0))

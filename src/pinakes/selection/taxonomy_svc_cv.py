@@ -6,10 +6,11 @@ optimum under other node weights (pinakes.models.continuation). Other node weigh
 the first ones, and where they are better there, at other C that were not clearly worse.
 
 Where there are many documents a part of them is enough (pinakes.selection.splits). It is split once, and C is walked
-from 0.2 upwards as long as the score gets better, or else downwards, a few rounds at each value. Scores that are no
-further apart than the standard error of their difference, over ten parts of the documents put aside, cannot be told
-apart. Then the smaller C is taken, which is learnt faster. Where classes have few documents it is the larger one: with
-all documents the best C is a little larger than with those that are not put aside.
+from 0.2 or 0.3 upwards as long as the score gets better, or else downwards. The standard error of a difference of two
+scores is measured over ten parts of the documents put aside. Where classes have plenty of documents, C goes up only as
+long as that is better by two standard errors: a smaller C is learnt faster. Where they have few, the larger C of two is
+taken if it is not worse by more than one: with all documents the best C is a little larger than with those that are not
+put aside. There a few rounds at each value are enough, too.
 """
 
 from __future__ import annotations
@@ -39,14 +40,29 @@ from pinakes.models.continuation import is_useful
 from pinakes.models.parameters import check_number
 from pinakes.models.scoring import Ranking
 from pinakes.models.weighting import sample_weights
-from pinakes.selection.splits import PLENTY, divide, make_splits
+from pinakes.selection.splits import MANY, PLENTY, divide, make_splits
 from pinakes.solvers.ascent import N_AGAIN, N_ROUGH, Progress
 from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.loss import NodeCosts
 
-FIRST_C = 0.2  # small enough to be solved in a few rounds
+COARSE = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # values of C to try
+FINE = (
+    0.1,
+    0.2,
+    0.3,
+    0.5,
+    0.7,
+    1.0,
+    2.0,
+    3.0,
+    5.0,
+    7.0,
+    10.0,
+)  # where classes have plenty of documents to tell them by
+FIRST_C = 0.25  # or what is nearest to it: small enough to be solved in a few rounds
 N_PARTS = 10  # parts of the documents put aside once that are measured by themselves …
 PART_SIZE = 20  # … of at least so many documents
+CLEAR = 2.0  # standard errors by which a larger C has to be better where there are plenty of documents
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
 
@@ -64,11 +80,11 @@ class Trial:
     def score(self) -> float:
         return float(np.mean(self.scores))
 
-    def as_good_as(self, other: Trial) -> bool:
-        """Whether its score is at most one standard error of their difference below the other's."""
+    def as_good_as(self, other: Trial, n_errors: float = 1.0) -> bool:
+        """Whether its score is at most so many standard errors of their difference below the other's."""
         below = np.subtract(other.scores, self.scores)
         error = below.std(ddof=1) / math.sqrt(len(below)) if len(below) > 1 else 0.0
-        return bool(below.mean() <= error)
+        return bool(below.mean() <= n_errors * error)
 
 
 class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -77,8 +93,9 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     taxonomy : Taxonomy, path or None, default=None
-    Cs : sequence of float, default=(0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-        Values of C to try.
+    Cs : sequence of float or None, default=None
+        Values of C to try. None: 0.1, 0.2, 0.5, 1, 2, 5 and 10; also 0.3, 0.7, 3 and 7 where there are 5,000 documents
+        and more, 50 or more of each class on average, so that values so near to each other can be told apart.
     node_weights : sequence, default=("normalized", "flat")
         Node weights to try, those expected to be best first; see `TaxonomySVC`.
     losses : sequence, default=("tree",)
@@ -88,11 +105,12 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (estimator, X, y) for which greater is better, such as `pinakes.metrics.scorer` gives.
     cv : int, float, splitter or None, default=None
         Number of folds; or the share of the documents that is put aside once; or what scikit-learn takes. None: 3 folds
-        of fewer than 5,000 documents; of more, a part that is split once: whole branches of the taxonomy with four
-        tenths of the documents, a fifth of them put aside, or, where classes have 50 documents and more on average,
-        a fifth of the documents to learn from and the rest to test on. The only document of a class is never tested on.
+        of fewer than 5,000 documents; of more, a part that is split once: whole branches of the taxonomy with three
+        tenths of the documents, or 30,000 if that is less, a fifth of them put aside; or, where classes have 50
+        documents and more on average, a fifth of the documents to learn from and the rest to test on. The only document
+        of a class is never tested on.
     loose_tol : float, default=0.1
-        Relative gap of the trials; where documents are put aside once, trials also stop after two or three rounds.
+        Relative gap of the trials; on branches of the taxonomy they also stop after two or three rounds.
     class_weight : {"balanced"}, mapping of label to weight, or None, default=None
         As in `TaxonomySVC`, like all that follow.
     fit_intercept : bool, default=False
@@ -138,7 +156,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         taxonomy: Any = None,
         *,
-        Cs: Sequence[float] = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0),
+        Cs: Sequence[float] | None = None,
         node_weights: Sequence[Any] = ("normalized", "flat"),
         losses: Sequence[Any] = ("tree",),
         scoring: Any = "delta_loss",
@@ -189,7 +207,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         started = time.perf_counter()
         limit = math.inf if self.max_seconds is None else check_number(self, "max_seconds", above=0)
-        Cs = self._check_values()
+        self._check_values()
         check_one_each(y, type(self).__name__)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True)
         X = as_csr(X)
@@ -213,11 +231,13 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 np.searchsorted(split.classes, codes[split.learn]),
                 weight[split.learn],
                 self.classes_[split.classes],
-                [(X[test], y[test]) for test in divide(split.test, codes, n_tests)],
+                _Tests.of(X, y, divide(split.test, codes, n_tests)),
             )
             for split in splits
         ]
         few = len(codes) < PLENTY * len(self.classes_)
+        fine = not few and len(codes) >= MANY
+        Cs = sorted({float(C) for C in self.Cs}) if self.Cs is not None else list(FINE if fine else COARSE)
         search = _Search(self, parts, few, taxonomy, started + SEARCH_SHARE * limit, report, report_trial)
         best = search.run(Cs, list(product(self.losses, self.node_weights)))
         self.trials_ = tuple(search.trials)
@@ -253,22 +273,24 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self, X, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=True, reset=False
         )
 
-    def _check_values(self) -> list[float]:
+    def _check_values(self) -> None:
         check_number(self, "loose_tol", above=0)
         for name in ("Cs", "node_weights", "losses"):
             values = getattr(self, name)
+            if name == "Cs" and values is None:
+                continue
             if isinstance(values, str) or not hasattr(values, "__len__") or len(values) == 0:
                 raise ParameterError(f"`{name}` of {type(self).__name__} must be a list of values, got {values!r}")
-        for C in self.Cs:
+        for C in self.Cs if self.Cs is not None else ():
             if not isinstance(C, int | float | np.number) or isinstance(C, bool) or not 0 < C < math.inf:
                 raise ParameterError(f"`Cs` of {type(self).__name__} must be numbers > 0, got {C!r}")
-        return sorted({float(C) for C in self.Cs})
 
     def _model(self, **params: Any) -> TaxonomySVC:
         same = ("class_weight", "fit_intercept", "intercept_scaling", "tol", "max_iter", "n_jobs", "random_state")
         return TaxonomySVC(self.taxonomy, **{name: getattr(self, name) for name in same}, **params)
 
-    def _scorer(self, taxonomy: Taxonomy) -> Callable[[Any, Any, Any], float]:
+    def _scorer(self, taxonomy: Taxonomy) -> Callable[[TaxonomySVC, _Tests], list[float]]:
+        """Give the function that measures a model on each part of the documents put aside."""
         if isinstance(self.scoring, str):
             return partial(_measure, metrics.get_metric(self.scoring), taxonomy)
         if not callable(self.scoring):
@@ -276,17 +298,40 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"`scoring` of {type(self).__name__} must be the name of a metric or a function of (estimator, X, y), "
                 f"got {self.scoring!r}"
             )
-        return self.scoring  # type: ignore[no-any-return]
+        return lambda model, tests: [float(self.scoring(model, tests.X[part], tests.y[part])) for part in tests.parts]
 
 
-def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, X: Any, y: npt.NDArray[Any]) -> float:
+@dataclass(frozen=True)
+class _Tests:
+    """Documents put aside and their labels, part by part."""
+
+    X: sparse.csr_array
+    y: npt.NDArray[Any]
+    parts: list[slice]
+
+    @classmethod
+    def of(cls, X: sparse.csr_array, y: npt.NDArray[Any], parts: list[npt.NDArray[np.int64]]) -> _Tests:
+        order, ends = np.concatenate(parts), np.cumsum([len(part) for part in parts]).tolist()
+        return cls(X[order], y[order], [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)])
+
+
+def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, tests: _Tests) -> list[float]:
     """Measure a model, greater is better; labels are given as nodes, which metrics need not look up."""
     nodes = model._nodes
-    found: Any = nodes[model.rank(X, 1).classes[:, 0]] if metric.needs != "scores" else model.decision_function(X)
-    if np.ndim(found) == 1 and metric.needs == "scores":  # of two classes only the difference
-        found = np.column_stack([-found, found])
-    value = float(metric(nodes[np.searchsorted(model.classes_, y)], found, taxonomy, nodes.tolist()))
-    return value if metric.greater_is_better else -value
+    true, labels = nodes[np.searchsorted(model.classes_, tests.y)], nodes.tolist()
+    if metric.needs == "scores":
+        found = (_scores(model, tests.X[part]) for part in tests.parts)
+    else:
+        best = nodes[model.rank(tests.X, 1).classes[:, 0]]
+        found = (best[part] for part in tests.parts)
+    values = [float(metric(true[part], some, taxonomy, labels)) for part, some in zip(tests.parts, found, strict=True)]
+    return values if metric.greater_is_better else [-value for value in values]
+
+
+def _scores(model: TaxonomySVC, X: sparse.csr_array) -> npt.NDArray[Any]:
+    """Give the scores of all classes; of two classes `decision_function` has only the difference."""
+    scores = model.decision_function(X)
+    return scores if scores.ndim == 2 else np.column_stack([-scores, scores])
 
 
 @dataclass(frozen=True)
@@ -297,7 +342,7 @@ class _Part:
     codes: npt.NDArray[np.int64]  # positions in `classes`
     weight: npt.NDArray[np.float64]
     classes: npt.NDArray[Any]
-    tests: list[tuple[sparse.csr_array, npt.NDArray[Any]]]  # documents and labels
+    tests: _Tests
 
 
 class _Tried(NamedTuple):
@@ -354,7 +399,7 @@ class _Search:
             if self.over():
                 return best
             tried = self.try_one(C, settings, best.models)
-            if tried.trial.score > best.trial.score if few else not best.trial.as_good_as(tried.trial):
+            if tried.trial.score > best.trial.score if few else not best.trial.as_good_as(tried.trial, CLEAR):
                 best = tried
             elif few and tried.trial.as_good_as(best.trial):
                 return tried
@@ -380,7 +425,7 @@ class _Search:
         for k, part in enumerate(self.parts):
             model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
             before = previous[k] if previous is not None and is_useful(previous[k], model) else None
-            if self.once:
+            if self.once and self.few:
                 model.max_iter = min(model.max_iter, N_ROUGH if before is None else N_AGAIN)
             if self.until < math.inf:
                 model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
@@ -397,7 +442,7 @@ class _Search:
                 )
             if model.stopped_ == "interrupted":
                 raise KeyboardInterrupt  # nothing to keep yet
-            scores += [float(self.scorer(model, X, y)) for X, y in part.tests]
+            scores += self.scorer(model, part.tests)
             models.append(model)
         gap = max(model.gap_ for model in models)
         trial = Trial(params, tuple(scores), gap, time.perf_counter() - started)

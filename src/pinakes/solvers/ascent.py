@@ -56,7 +56,7 @@ from pinakes.kernels.pairs import Labels, PairRoom, make_pair_room, scan_pairs
 from pinakes.kernels.sweep import sweep
 from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem, largest_delta
-from pinakes.solvers.together import together
+from pinakes.solvers.together import Crew
 
 logger = logging.getLogger(__name__)
 Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
@@ -156,6 +156,7 @@ class AscentSolver:
         try:
             with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
                 state.threads, state.n_threads = threads, self.n_threads
+                state.crew = Crew(threads, self.n_threads)
                 for progress in self._rounds(state, start is None):
                     history.append(progress)
                     logger.info("round %d: primal %.6g, gap %.3g", progress.n_iter, progress.p_obj, progress.gap)
@@ -268,6 +269,7 @@ class _State:
 
     threads: ThreadPoolExecutor
     n_threads: int
+    crew: Crew
 
     def __init__(self, problem: Problem, tol: float, start: Start | None, clock: Clock) -> None:
         n_samples = self.n_samples = len(problem.C)
@@ -414,8 +416,8 @@ class _State:
         `by_margin`. Where attributes are few all classes are scored anyway, and as many as there is room for come in.
         """
         self.clock.check()
-        outputs, n_threads = self.problem.outputs, self.n_threads if self.batch > 1 else 1
-        n_shards = 1 if n_threads == 1 else SHARDS_EACH * n_threads
+        outputs, n_threads = self.problem.outputs, self.crew.size() if self.batch > 1 else 1
+        n_shards = 1 if self.n_threads == 1 or self.batch == 1 else SHARDS_EACH * self.n_threads
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
@@ -441,7 +443,7 @@ class _State:
             )  # fmt: skip
             return reached
 
-        while (first := together(self.threads, part, n_threads, first)) < len(order):
+        while (first := self.crew.together(part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
             self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
         return float(self.gap[order].sum())

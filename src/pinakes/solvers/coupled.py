@@ -48,7 +48,7 @@ from pinakes.kernels import coupled as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.outputs import Outputs
 from pinakes.solvers.ascent import DOUBLE_BELOW, Clock, Progress, SolverResult, Stop, TimeIsUp, Weights
-from pinakes.solvers.together import together
+from pinakes.solvers.together import Crew
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +115,7 @@ class CoupledSolver:
         stopped: Stop = "max_iter"
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
             state.threads, state.n_threads = threads, self.n_threads
+            state.crew = Crew(threads, self.n_threads)
             try:
                 for n_iter in range(1, self.max_iter + 1):
                     progress = self._round(state, n_iter)
@@ -153,6 +154,7 @@ class _State:
 
     threads: ThreadPoolExecutor
     n_threads: int
+    crew: Crew
 
     def __init__(self, problem: CoupledProblem, tol: float, rng: np.random.Generator, clock: Clock) -> None:
         X, outputs = problem.X, problem.outputs
@@ -331,7 +333,7 @@ class _State:
                 )  # fmt: skip
                 return reached
 
-            while (first := together(self.threads, part, n_threads, first)) < len(some):
+            while (first := self.crew.together(part, n_threads, first)) < len(some):
                 if full[0]:
                     assert isinstance(self.rows, growing.Rows)
                     self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads)
