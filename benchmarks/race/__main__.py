@@ -61,7 +61,9 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="for table and plots")
     parser.add_argument("--work", type=Path, default=WORK, help="for matrices and single results")
     parser.add_argument(
-        "--repeat", default="1", help="runs of each system on each set, or on some: 1,news20=3 (default %(default)s)"
+        "--repeat",
+        default="1,news20=3,clinc150=3",
+        help="runs of each system on each set, or on some (default %(default)s)",
     )
     parser.add_argument(
         "--max-minutes",
@@ -84,7 +86,7 @@ def parse() -> argparse.Namespace:
         parser.error("say where the sets are: --data DIR, or PINAKES_DATA")
     args.kind = SEVERAL if args.several else ONE
     args.sets = args.sets or list(args.kind.sets)
-    args.systems = args.systems or default_systems(args.kind)
+    args.systems = args.systems or default_systems(args.kind, args.sets)
     return args
 
 

@@ -155,7 +155,6 @@ class AscentSolver:
         stopped: Stop = "max_iter"
         try:
             with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
-                state.threads, state.n_threads = threads, self.n_threads
                 state.crew = Crew(threads, self.n_threads)
                 for progress in self._rounds(state, start is None):
                     history.append(progress)
@@ -267,8 +266,6 @@ class Clock:
 class _State:
     """The arrays that change while solving, and the steps that change them."""
 
-    threads: ThreadPoolExecutor
-    n_threads: int
     crew: Crew
 
     def __init__(self, problem: Problem, tol: float, start: Start | None, clock: Clock) -> None:
@@ -352,7 +349,7 @@ class _State:
         y, outputs = self.problem.y, self.problem.outputs
         look = scan_pairs if self.paired else kernels.scan
         matrix = self.rows.T if isinstance(self.rows, np.ndarray) else None
-        n_pieces = 1 if self.n_threads == 1 else max(1, min(8 * self.n_threads, len(order) // 64))
+        n_pieces = 1 if self.crew.n_threads == 1 else max(1, min(8 * self.crew.n_threads, len(order) // 64))
         n_pieces = n_pieces if matrix is None else -(-len(order) // AT_ONCE)
         bounds = np.linspace(0, len(order), n_pieces + 1).astype(np.int64)
 
@@ -365,7 +362,7 @@ class _State:
                 self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), room, scored,
             )  # fmt: skip
 
-        list(self.threads.map(piece, range(n_pieces)))
+        list(self.crew.threads.map(piece, range(n_pieces)))
         self.exact = len(order) == self.n_samples
 
     def scratch(self) -> kernels.Scratch:
@@ -417,7 +414,7 @@ class _State:
         """
         self.clock.check()
         outputs, n_threads = self.problem.outputs, self.crew.size() if self.batch > 1 else 1
-        n_shards = 1 if self.n_threads == 1 or self.batch == 1 else SHARDS_EACH * self.n_threads
+        n_shards = 1 if self.crew.n_threads == 1 or self.batch == 1 else SHARDS_EACH * self.crew.n_threads
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
@@ -431,7 +428,7 @@ class _State:
             np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
         if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_shards:
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.crew.threads.map)
         taken, at, full, first = make_steps(1), np.zeros((n_shards, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
@@ -445,7 +442,7 @@ class _State:
 
         while (first := self.crew.together(part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.crew.threads.map)
         return float(self.gap[order].sum())
 
     def dual(self) -> sparse.csr_array:

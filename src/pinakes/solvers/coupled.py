@@ -114,7 +114,6 @@ class CoupledSolver:
         history: list[Progress] = []
         stopped: Stop = "max_iter"
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
-            state.threads, state.n_threads = threads, self.n_threads
             state.crew = Crew(threads, self.n_threads)
             try:
                 for n_iter in range(1, self.max_iter + 1):
@@ -152,8 +151,6 @@ class CoupledSolver:
 class _State:
     """The arrays that change while solving, and the steps that change them."""
 
-    threads: ThreadPoolExecutor
-    n_threads: int
     crew: Crew
 
     def __init__(self, problem: CoupledProblem, tol: float, rng: np.random.Generator, clock: Clock) -> None:
@@ -275,7 +272,7 @@ class _State:
                 self.task, first, last, self.rows, self.outputs, self.pairs, self.seen, scores, self.scratch(), scored
             )
 
-        list(self.threads.map(piece, range(0, self.n_samples, AT_ONCE)))
+        list(self.crew.threads.map(piece, range(0, self.n_samples, AT_ONCE)))
         loud = self.seen.gap > self.quiet()
         self.seen.next_visit[loud] = 0
         self.seen.patience[loud] = 0
@@ -308,7 +305,7 @@ class _State:
         self.exact = False
         self.now += 1
         quiet, n_blocks = self.quiet(), self.n_padded // growing.BLOCK
-        n_threads = self.n_threads if self.busy else 1
+        n_threads = self.crew.n_threads if self.busy else 1
         order = self.rng.permutation(len(self.batches))
         scratch = [self.scratch() for _ in range(n_threads)]
         scores = np.zeros((BATCH, self.n_padded), dtype=self.dtype)
