@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pinakes import Taxonomy, TaxonomySVC
 from pinakes.solvers import together
-from pinakes.solvers.together import ALONE, OWN, TIMES, Crew
+from pinakes.solvers.together import ALONE, LOOK, OWN, TIMES, Crew
 
 
 class Times:
@@ -78,9 +78,9 @@ def test_one_works_alone_while_cores_are_shared(times):
 def test_short_work_is_added_up_before_it_is_judged(times):
     crew = Crew(AtOnce(), 2)
     for _ in range(9):
-        work(crew, times, 1e-3, 0.0)
+        work(crew, times, 0.1 * LOOK, 0.0)
         assert crew.size() == 2
-    work(crew, times, 1.1e-3, 0.0)
+    work(crew, times, 0.11 * LOOK, 0.0)
     assert crew.size() == 1
     times.now += 1.01 * ALONE
     assert crew.size() == 2

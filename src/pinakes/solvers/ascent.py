@@ -29,7 +29,7 @@ A sweep takes its steps in small batches, so that threads can share them: the do
 other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
 are a dense matrix and scans are matrix products. Documents that are alike would step too far together, so batches are
 no larger than 1 / (mean cosine of two documents), and become smaller if ever the dual objective falls. The result does
-not depend on the number of threads.
+not depend on the number of threads; where other work has some of the cores, one goes on alone (solvers/together.py).
 
 Where documents have several labels, pairs of a label and another class take the place of classes; solvers/pairs.py has
 that problem.
