@@ -13,7 +13,6 @@ from pinakes import TaxonomySVC
 from pinakes.models.parameters import count_threads
 from pinakes.solvers.ascent import Clock, Start, _State
 from pinakes.solvers.problem import Problem
-from pinakes.solvers.together import Crew
 
 
 def time_scan(model: TaxonomySVC, X: Any, labels: Any, repeat: int = 3) -> float:
@@ -26,7 +25,7 @@ def time_scan(model: TaxonomySVC, X: Any, labels: Any, repeat: int = 3) -> float
     state = _State(problem, model.tol, Start(model._scorer.rows, beta), Clock())
     n_threads = count_threads(model)
     with ThreadPoolExecutor(n_threads) as threads:
-        state.crew = Crew(threads, n_threads)
+        state.threads, state.n_threads = threads, n_threads
         order = state.by_class(np.arange(len(y)))
 
         def scan() -> float:

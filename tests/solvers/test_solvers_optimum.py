@@ -17,7 +17,6 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from pinakes import TaxonomySVC
 from pinakes.errors import ConvergenceWarning
 from pinakes.solvers import ascent
-from pinakes.solvers.together import Crew
 from reference.joint_svm import deltas, graph_of
 from reference.problems import LOSSES, WEIGHTS, optimum, random_problem
 from strategies import taxonomies
@@ -125,7 +124,7 @@ def test_the_worst_classes_come_in_by_f_or_by_their_margins(by_margin, monkeypat
     problem = replace(solved.problem, C=np.full(len(y), 1e-12))  # … and steps are so small that the weights stay
     state = ascent._State(problem, 0.5, start, ascent.Clock())
     with ThreadPoolExecutor(1) as threads:
-        state.crew = Crew(threads, 1)
+        state.threads, state.n_threads = threads, 1
         state.merge()  # makes free places
         scores, delta = m.decision_function(X), deltas(graph_of(taxonomy), classes, "tree")
         own = np.searchsorted(classes, y)

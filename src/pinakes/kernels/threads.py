@@ -18,8 +18,7 @@ from numba.extending import intrinsic
 from pinakes.kernels.compile import inner
 
 LINE = 8  # int64 in a cache line
-PATIENT = 1 << 14  # looks before a waiting thread gives way …
-NAP = 50  # … and sleeps for so many microseconds
+PATIENT = 1 << 14  # looks before a waiting thread gives way
 
 if config.DISABLE_JIT:  # Python has no other memory model than this
 
@@ -34,7 +33,7 @@ if config.DISABLE_JIT:  # Python has no other memory model than this
         counters[at, 0] += 1
         return value
 
-    def _give_way(microseconds):
+    def _give_way():
         return 0
 
 else:
@@ -73,11 +72,11 @@ else:
     if sys.platform == "win32":
 
         @njit(cache=True, nogil=True)
-        def _give_way(microseconds):
+        def _give_way():
             return 0
 
     else:
-        _give_way = types.ExternalFunction("usleep", types.int32(types.uint32))
+        _give_way = types.ExternalFunction("sched_yield", types.int32())
 
 
 def make_steps(n_threads: int) -> np.ndarray:
@@ -103,5 +102,5 @@ def wait_for_all(steps, thread):
                 return False
             looks += 1
             if looks > PATIENT:
-                _give_way(NAP)
+                _give_way()
     return True

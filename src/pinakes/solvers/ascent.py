@@ -29,7 +29,7 @@ A sweep takes its steps in small batches, so that threads can share them: the do
 other's steps, and then each thread changes the weights of its share of the features. Of dense documents the weights
 are a dense matrix and scans are matrix products. Documents that are alike would step too far together, so batches are
 no larger than 1 / (mean cosine of two documents), and become smaller if ever the dual objective falls. The result does
-not depend on the number of threads; where other work has some of the cores, one goes on alone (solvers/together.py).
+not depend on the number of threads.
 
 Where documents have several labels, pairs of a label and another class take the place of classes; solvers/pairs.py has
 that problem.
@@ -56,7 +56,7 @@ from pinakes.kernels.pairs import Labels, PairRoom, make_pair_room, scan_pairs
 from pinakes.kernels.sweep import sweep
 from pinakes.kernels.threads import make_steps
 from pinakes.solvers.problem import Problem, largest_delta
-from pinakes.solvers.together import Crew
+from pinakes.solvers.together import together
 
 logger = logging.getLogger(__name__)
 Weights = growing.Rows | npt.NDArray[Any]  # growing rows, or (n_padded, n_features) for dense documents
@@ -155,7 +155,7 @@ class AscentSolver:
         stopped: Stop = "max_iter"
         try:
             with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
-                state.crew = Crew(threads, self.n_threads)
+                state.threads, state.n_threads = threads, self.n_threads
                 for progress in self._rounds(state, start is None):
                     history.append(progress)
                     logger.info("round %d: primal %.6g, gap %.3g", progress.n_iter, progress.p_obj, progress.gap)
@@ -266,7 +266,8 @@ class Clock:
 class _State:
     """The arrays that change while solving, and the steps that change them."""
 
-    crew: Crew
+    threads: ThreadPoolExecutor
+    n_threads: int
 
     def __init__(self, problem: Problem, tol: float, start: Start | None, clock: Clock) -> None:
         n_samples = self.n_samples = len(problem.C)
@@ -349,7 +350,7 @@ class _State:
         y, outputs = self.problem.y, self.problem.outputs
         look = scan_pairs if self.paired else kernels.scan
         matrix = self.rows.T if isinstance(self.rows, np.ndarray) else None
-        n_pieces = 1 if self.crew.n_threads == 1 else max(1, min(8 * self.crew.n_threads, len(order) // 64))
+        n_pieces = 1 if self.n_threads == 1 else max(1, min(8 * self.n_threads, len(order) // 64))
         n_pieces = n_pieces if matrix is None else -(-len(order) // AT_ONCE)
         bounds = np.linspace(0, len(order), n_pieces + 1).astype(np.int64)
 
@@ -362,7 +363,7 @@ class _State:
                 self.slack, self.gap, self.new_classes, self.new_count, self.scratch(), room, scored,
             )  # fmt: skip
 
-        list(self.crew.threads.map(piece, range(n_pieces)))
+        list(self.threads.map(piece, range(n_pieces)))
         self.exact = len(order) == self.n_samples
 
     def scratch(self) -> kernels.Scratch:
@@ -413,8 +414,8 @@ class _State:
         `by_margin`. Where attributes are few all classes are scored anyway, and as many as there is room for come in.
         """
         self.clock.check()
-        outputs, n_threads = self.problem.outputs, self.crew.size() if self.batch > 1 else 1
-        n_shards = 1 if self.crew.n_threads == 1 or self.batch == 1 else SHARDS_EACH * self.crew.n_threads
+        outputs, n_threads = self.problem.outputs, self.n_threads if self.batch > 1 else 1
+        n_shards = 1 if n_threads == 1 else SHARDS_EACH * n_threads
         order = order[self.next_visit[order] <= self.now]
         widest = int(np.diff(self.active_indptr).max(initial=1))
         n_blocks = self.n_padded // growing.BLOCK
@@ -428,7 +429,7 @@ class _State:
             np.zeros((self.batch, most * growing.BLOCK), scratch[0].scores.dtype),
         )
         if isinstance(self.rows, growing.Rows) and len(self.rows.free) != n_shards:
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.crew.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
         taken, at, full, first = make_steps(1), np.zeros((n_shards, 2), np.int64), np.zeros(1, np.int64), 0
 
         def part(thread: int, steps: npt.NDArray[np.int64], first: int) -> int:
@@ -440,9 +441,9 @@ class _State:
             )  # fmt: skip
             return reached
 
-        while (first := self.crew.together(part, n_threads, first)) < len(order):
+        while (first := together(self.threads, part, n_threads, first)) < len(order):
             assert isinstance(self.rows, growing.Rows)
-            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.crew.threads.map)
+            self.rows = growing.with_room(self.rows, 16 * n_blocks, n_shards, self.threads.map)
         return float(self.gap[order].sum())
 
     def dual(self) -> sparse.csr_array:

@@ -48,7 +48,7 @@ from pinakes.kernels import coupled as kernels
 from pinakes.kernels import rows as growing
 from pinakes.kernels.outputs import Outputs
 from pinakes.solvers.ascent import DOUBLE_BELOW, Clock, Progress, SolverResult, Stop, TimeIsUp, Weights
-from pinakes.solvers.together import Crew
+from pinakes.solvers.together import together
 
 logger = logging.getLogger(__name__)
 
@@ -114,7 +114,7 @@ class CoupledSolver:
         history: list[Progress] = []
         stopped: Stop = "max_iter"
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(self.n_threads) as threads:
-            state.crew = Crew(threads, self.n_threads)
+            state.threads, state.n_threads = threads, self.n_threads
             try:
                 for n_iter in range(1, self.max_iter + 1):
                     progress = self._round(state, n_iter)
@@ -151,7 +151,8 @@ class CoupledSolver:
 class _State:
     """The arrays that change while solving, and the steps that change them."""
 
-    crew: Crew
+    threads: ThreadPoolExecutor
+    n_threads: int
 
     def __init__(self, problem: CoupledProblem, tol: float, rng: np.random.Generator, clock: Clock) -> None:
         X, outputs = problem.X, problem.outputs
@@ -272,7 +273,7 @@ class _State:
                 self.task, first, last, self.rows, self.outputs, self.pairs, self.seen, scores, self.scratch(), scored
             )
 
-        list(self.crew.threads.map(piece, range(0, self.n_samples, AT_ONCE)))
+        list(self.threads.map(piece, range(0, self.n_samples, AT_ONCE)))
         loud = self.seen.gap > self.quiet()
         self.seen.next_visit[loud] = 0
         self.seen.patience[loud] = 0
@@ -305,7 +306,7 @@ class _State:
         self.exact = False
         self.now += 1
         quiet, n_blocks = self.quiet(), self.n_padded // growing.BLOCK
-        n_threads = self.crew.n_threads if self.busy else 1
+        n_threads = self.n_threads if self.busy else 1
         order = self.rng.permutation(len(self.batches))
         scratch = [self.scratch() for _ in range(n_threads)]
         scores = np.zeros((BATCH, self.n_padded), dtype=self.dtype)
@@ -330,7 +331,7 @@ class _State:
                 )  # fmt: skip
                 return reached
 
-            while (first := self.crew.together(part, n_threads, first)) < len(some):
+            while (first := together(self.threads, part, n_threads, first)) < len(some):
                 if full[0]:
                     assert isinstance(self.rows, growing.Rows)
                     self.rows = growing.with_room(self.rows, 16 * n_blocks, n_threads)
