@@ -2,8 +2,8 @@
 
     python -m benchmarks.busy --data DIR [--sets clinc150] [--repeat 5]
 
-Threads that wait for each other are as fast as the slowest, and where cores are busy one is faster than all: two, beside
-one process that counts, took two and a half times as long as one on clinc150. Others count, or, in the last row, train.
+Threads that wait for each other are as fast as the slowest, and where cores are busy one is faster than all: two,
+beside one process that counts, took two and a half times as long as one on clinc150. Others count, or train.
 """
 
 from __future__ import annotations

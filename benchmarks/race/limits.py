@@ -12,7 +12,7 @@ from typing import NamedTuple
 from pinakes.errors import ParameterError
 
 LOOK = 0.25  # seconds between two looks at the memory of the process
-# The whole race in three quarters of an hour on two cores: LIBLINEAR would take hours where classes are many.
+# The whole race in about half an hour on two cores: LIBLINEAR would take hours where classes are many.
 DEFAULT_MINUTES = (
     "10,cpc-titles=6,cpc-titles/linearsvc=2,cpc-titles/crammer-singer=1,"
     "wordnet-nouns=3,wordnet-nouns/linearsvc=2,wordnet-nouns/crammer-singer=1,wordnet-nouns/hiclass=1,"

@@ -36,10 +36,9 @@ class Ours(Runner):
         self.labels = np.array(self.task.classes)[self.task.y]
         self.settings = dict(self.options)
         self.finish_by = self.settings.pop("finish_by", None)
-        if "leaf_cost" in self.settings:
-            costs = dict.fromkeys(
-                (self.taxonomy.ids[v] for v in self.taxonomy.leaves), float(self.settings.pop("leaf_cost"))
-            )
+        self.leaf_cost = self.settings.pop("leaf_cost", None)
+        if self.leaf_cost is not None:
+            costs = dict.fromkeys((self.taxonomy.ids[v] for v in self.taxonomy.leaves), float(self.leaf_cost))
             self.settings["loss"] = NodeCosts(c=costs, cbar=costs)
         if self.finish_by is not None:
             self.settings["max_seconds"] = max(LEAST_SECONDS, self.finish_by)
@@ -107,6 +106,8 @@ class Ours(Runner):
         ]
         if self.settings.get("C") == "cv":
             notes["chosen"] = {name: str(value) for name, value in self.model.best_params_.items()}
+            if self.leaf_cost is not None:
+                notes["chosen"]["loss"] = f"tree with leaves of {self.leaf_cost:g}"
         if self.finish_by is None:
             notes |= self._reading(fitted, X)
         return notes

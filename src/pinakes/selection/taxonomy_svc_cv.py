@@ -46,19 +46,8 @@ from pinakes.taxonomy import Taxonomy
 from pinakes.taxonomy.loss import NodeCosts
 
 COARSE = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # values of C to try
-FINE = (
-    0.1,
-    0.2,
-    0.3,
-    0.5,
-    0.7,
-    1.0,
-    2.0,
-    3.0,
-    5.0,
-    7.0,
-    10.0,
-)  # where classes have plenty of documents to tell them by
+# where classes have plenty of documents to tell them by
+FINE = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
 FIRST_C = 0.25  # or what is nearest to it: small enough to be solved in a few rounds
 N_PARTS = 10  # parts of the documents put aside once that are measured by themselves …
 PART_SIZE = 20  # … of at least so many documents
