@@ -65,17 +65,21 @@ def deltas(graph, classes, loss):
                 table[i, j] = y != other
             elif loss == "tree":
                 table[i, j] = len(above(graph, y) ^ above(graph, other)) / 2
+            elif loss == "exact":
+                table[i, j] = sum(0.5 if z in classes else 0.05 for z in above(graph, y) ^ above(graph, other))
             else:
                 table[i, j] = sum(loss.f[z] * loss.c[z] for z in above(graph, y) - above(graph, other))
                 table[i, j] += sum(loss.f[z] * loss.cbar[z] for z in above(graph, other) - above(graph, y))
     return table
 
 
-def solve_joint_svm(K, y, C, Lam, delta):
+def solve_joint_svm(K, y, C, Lam, delta, squared=False):
     """Give the optimal value of the dual over all alpha, from the kernel matrix, classes 0..q-1, costs and tables.
 
-    max sum alpha - 1/2 alpha' H alpha,  sum_y alpha_iy / Delta <= C_i,  alpha >= 0.
+    max sum alpha - 1/2 alpha' H alpha,  sum_y alpha_iy / Delta <= C_i,  alpha >= 0; where slacks are squared, instead
+    of the budgets, less sum_i (sum_y alpha_iy / sqrt(Delta))^2 / (4 C_i).
     """
+    delta = np.sqrt(delta) if squared else delta
     classes = sorted(Lam)
     nodes = sorted(set().union(*(Lam[k] for k in classes)), key=str)
     L = np.array([[Lam[k].get(z, 0.0) for z in nodes] for k in classes])
@@ -85,8 +89,12 @@ def solve_joint_svm(K, y, C, Lam, delta):
     H = (D @ D.T) * K[np.ix_(owner, owner)]
     m = len(pairs)
     budget = sparse.csc_matrix(([1 / delta[y[i], k] for i, k in pairs], (owner, np.arange(m))), shape=(len(y), m))
-    A = sparse.vstack([budget, -sparse.identity(m)]).tocsc()
-    b = np.concatenate([C, np.zeros(m)])
+    if squared:
+        H = H + (budget.T @ sparse.diags(1 / (2 * np.asarray(C))) @ budget).toarray()
+        A, b = -sparse.identity(m, format="csc"), np.zeros(m)
+    else:
+        A = sparse.vstack([budget, -sparse.identity(m)]).tocsc()
+        b = np.concatenate([C, np.zeros(m)])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10

@@ -42,10 +42,10 @@ def random_problem(seed, lattice, loss, node_weight, wide=False):
     return taxonomy, classes, X, y, loss, node_weight
 
 
-def optimum(taxonomy, classes, X, y, C, loss, node_weight, K=None):
+def optimum(taxonomy, classes, X, y, C, loss, node_weight, K=None, squared=False):
     """Give the optimal value that the QP solver finds; the kernel is linear unless its matrix is given."""
     graph = graph_of(taxonomy)
     Lam = dict(enumerate(lambdas(graph, classes, node_weight).values()))
     codes = np.searchsorted(classes, y)
     K = X @ X.T if K is None else K
-    return solve_joint_svm(K, codes, np.broadcast_to(C, len(y)), Lam, deltas(graph, classes, loss))[0]
+    return solve_joint_svm(K, codes, np.broadcast_to(C, len(y)), Lam, deltas(graph, classes, loss), squared)[0]

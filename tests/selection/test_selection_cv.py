@@ -136,13 +136,12 @@ def test_the_quick_search_walks_and_stops(problem, documents, monkeypatch):
     assert walk(problem, dict(zip(values, [9, 2, 3, 2, 9, 9], strict=True)), documents) == ([0.3, 1.0, 0.1], 0.3)
 
 
-@pytest.mark.parametrize(("documents", "tried", "chosen"), [("few", 3, 3.0), ("plenty", 3, 1.0)])
-def test_of_equal_values_the_larger_is_taken_where_documents_are_few(problem, documents, tried, chosen, monkeypatch):
-    monkeypatch.setattr(taxonomy_svc_cv, "PLENTY", 200)
-    higher = 1e-4 if documents == "plenty" else -1e-4
-    table = {0.3: 1.0, 1.0: 5.0, 3.0: 5.0 + higher, 10.0: 5.0 + 2 * higher}
-    Cs, best = walk(problem, table, documents, noise=1e-2)
-    assert (len(Cs), best) == (tried, chosen)
+@pytest.mark.parametrize(("enough", "chosen"), [(1000, 3.0), (200, 1.0)])
+def test_of_equal_values_the_larger_is_taken_where_documents_are_few(problem, enough, chosen, monkeypatch):
+    """The same scores, a little lower for 3 by less than their standard error, of 240 documents of each class."""
+    monkeypatch.setattr(taxonomy_svc_cv, "PLENTY", enough)
+    table = {0.3: 1.0, 1.0: 5.0, 3.0: 5.0 - 2e-3, 10.0: 5.0 - 4e-3}
+    assert walk(problem, table, "plenty", noise=1e-2) == ([0.3, 1.0, 3.0], chosen)
 
 
 def test_a_trial_that_begins_anew_makes_as_many_rounds_as_the_first(problem):
@@ -161,7 +160,6 @@ def test_scores_that_cannot_be_told_apart():
         a, b = rng.normal(size=(2, 10))
         one, other = Trial({}, tuple(a), 0.0, 0.0), Trial({}, tuple(b), 0.0, 0.0)
         assert one.as_good_as(other) == (b.mean() - a.mean() <= stats.sem(b - a))
-        assert one.as_good_as(other, 2) == (b.mean() - a.mean() <= 2 * stats.sem(b - a))
     one, two = Trial({}, (1.0,), 0.0, 0.0), Trial({}, (2.0,), 0.0, 0.0)
     assert two.as_good_as(one)
     assert one.as_good_as(one)

@@ -39,6 +39,18 @@ def test_tree_loss_is_half_the_symmetric_difference(t):
 
 
 @given(taxonomies(), st.data())
+def test_exact_loss_counts_nodes_that_are_no_classes_for_a_tenth(t, data):
+    n = len(t)
+    classes = data.draw(st.lists(st.sampled_from(range(n)), min_size=1, unique=True))
+    loss = make_loss("exact", t, [t.ids[v] for v in classes])
+    cost = [0.5 if v in classes else 0.05 for v in range(n)]
+    expected = [[sum(cost[v] for v in anc(t, y) ^ anc(t, z)) for z in range(n)] for y in range(n)]
+    np.testing.assert_allclose(table(loss, n), expected, atol=1e-12)
+    leaves = {int(v) for v in t.leaves}
+    np.testing.assert_array_equal(make_loss("exact", t).miss, [0.5 if v in leaves else 0.05 for v in range(n)])
+
+
+@given(taxonomies(), st.data())
 def test_node_costs_against_sums_over_sets(t, data):
     n = len(t)
     f, c, cbar = (data.draw(st.lists(positive, min_size=n, max_size=n)) for _ in range(3))
@@ -128,7 +140,7 @@ def test_costs_are_refused_exactly_where_a_mistake_is_free(t, data):
     [
         (
             "trees",
-            r"loss must be 'tree', 'zero-one', NodeCosts or a square matrix, got 'trees' \(closest: 'tree'\)",
+            r"loss must be 'tree', 'exact', 'zero-one', NodeCosts or a square matrix, got 'trees' \(closest: 'tree'\)",
         ),
         (object(), r"loss must be 'tree'.*got object"),
         (np.zeros((2, 2)), r"one row and column for each of the 4 classes, got shape \(2, 2\)"),

@@ -1,9 +1,8 @@
 """Pinakes: `TaxonomySVC`; options are its parameters.
 
-Three are not: ``C=cv`` lets `TaxonomySVCCV` choose C, by Delta, or by accuracy where the loss is zero-one; with
-``leaf_cost=1.5`` to miss or to wrongly reach a leaf costs that much in training, where every other node costs 0.5, so
-that exact hits count for more; and ``finish_by`` has training end, all included, by that many seconds after its start:
-it is tried a few times with more or less time for the solver, and the latest that was in time counts.
+Two are not: ``C=cv`` lets `TaxonomySVCCV` choose C, by Delta, or by accuracy where the loss is zero-one; and
+``finish_by`` has training end, all included, by that many seconds after its start: it is tried a few times with more or
+less time for the solver, and the latest that was in time counts.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from benchmarks.race.scan import time_scan
 from pinakes import Taxonomy, TaxonomySVC
 from pinakes.errors import ConvergenceWarning
 from pinakes.solvers.ascent import N_ROUGH
-from pinakes.taxonomy.loss import NodeCosts
 
 WARM_UP = (100, 5)  # classes, and documents of each
 MOST_TRIES, NEAR = 5, 0.96  # to finish in time; in time and after this share of it is near enough
@@ -36,10 +34,6 @@ class Ours(Runner):
         self.labels = np.array(self.task.classes)[self.task.y]
         self.settings = dict(self.options)
         self.finish_by = self.settings.pop("finish_by", None)
-        self.leaf_cost = self.settings.pop("leaf_cost", None)
-        if self.leaf_cost is not None:
-            costs = dict.fromkeys((self.taxonomy.ids[v] for v in self.taxonomy.leaves), float(self.leaf_cost))
-            self.settings["loss"] = NodeCosts(c=costs, cbar=costs)
         if self.finish_by is not None:
             self.settings["max_seconds"] = max(LEAST_SECONDS, self.finish_by)
         self.tries = 0
@@ -106,8 +100,6 @@ class Ours(Runner):
         ]
         if self.settings.get("C") == "cv":
             notes["chosen"] = {name: str(value) for name, value in self.model.best_params_.items()}
-            if self.leaf_cost is not None:
-                notes["chosen"]["loss"] = f"tree with leaves of {self.leaf_cost:g}"
         if self.finish_by is None:
             notes |= self._reading(fitted, X)
         return notes

@@ -29,7 +29,7 @@ class Method:
 
 
 # options that not every method has; one that was not given is left to the estimator's own default
-SVM_OPTIONS = ("C", "loss", "node_weight", "tol", "max_iter", "scoring", "balanced", "bias")
+SVM_OPTIONS = ("C", "loss", "hinge", "node_weight", "tol", "max_iter", "scoring", "balanced", "bias")
 SET_OPTIONS = ("cut", "closed", "every_label")
 METHOD_OPTIONS = (*SVM_OPTIONS, *SET_OPTIONS)
 

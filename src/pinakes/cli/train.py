@@ -24,7 +24,8 @@ from pinakes.cli.options import (
     refuse_together,
 )
 
-LOSSES = ["tree", "zero-one"]
+LOSSES = ["tree", "exact", "zero-one"]
+HINGES = ["linear", "squared"]
 NODE_WEIGHTS = ["normalized", "depth", "equal", "flat"]
 TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
 
@@ -51,6 +52,13 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
     help="What a margin violation costs; auto chooses it on documents put aside.",
 )
 @click.option("--loss", type=click.Choice(LOSSES), default="tree", show_default=True, help="What a mistake costs.")
+@click.option(
+    "--hinge",
+    type=click.Choice(HINGES),
+    default="linear",
+    show_default=True,
+    help="How margin violations add up; squared is often a little better, and wants a smaller C.",
+)
 @click.option(
     "--node-weight",
     type=click.Choice([*NODE_WEIGHTS, AUTO]),

@@ -268,7 +268,7 @@ class Classifier:
         decision : str
             "best", "expected-loss", "confidence:0.8", "abstain", "abstain:0.3", "coverage:0.9" or "sets:0.9"; see
             `pinakes.decisions.rules`.
-        loss : {"tree", "zero-one"}, NodeCosts, matrix, Loss or None, default=None
+        loss : {"tree", "exact", "zero-one"}, NodeCosts, matrix, Loss or None, default=None
             What "expected-loss" and "abstain" expect; None: the loss that the model was trained with, or "tree".
         """
         X = self.vectors(documents)

@@ -1,8 +1,9 @@
 """What `ascent` does with a document: a full scan that only reads the weights, and an exact step over its active set.
 
 Names as in solvers/ascent.py. `beta` = alpha / Delta is what the simplex constraint sums: beta >= 0 and sum over y of
-beta_iy <= C_i; the derivative of the dual along beta_iy is F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>). The rows hold
-u_z = v_z w_z, so that the score of a class is a plain sum over its attributes.
+beta_iy <= C_i; the derivative of the dual along beta_iy is F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>). Where slacks are
+squared nothing bounds the sum s_i, which costs s_i^2 / (4 C_i) instead. The rows hold u_z = v_z w_z, so that the score
+of a class is a plain sum over its attributes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,16 @@ from pinakes.kernels.vectors import any_above
 
 NOT_FOUND = -1e30  # a score with which no class is found; times a Delta of 0 it is 0, as -inf would not be
 ENOUGH = 0.05  # a document's QP is solved to this share of the psi it had: the others will move anyway
+UNBOUNDED = 1e300  # a budget that is never used up
 MOST_PATIENT = 4  # a quiet document is passed over for at most 2**4 sweeps
+
+
+@inner
+def document_gap(squared, C, slack, total, carried):
+    """Give a document's part of the duality gap: `total` is the sum of its beta, `carried` that of beta F."""
+    if squared:  # C slack^2 + total^2 / (4 C) - carried, with nothing that cancels
+        return C * (slack - total / (2 * C)) ** 2 + (slack * total - carried)
+    return C * slack - carried
 
 
 @inner
@@ -76,8 +86,8 @@ def scan(
 
     `scored` is None, or has a row for each of these documents with what they score on every attribute alone.
 
-    Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` C_i xi_i - sum_y beta_iy F_iy, and the few
-    classes outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
+    Writes for each document: `slack` xi_i = max(0, max_y F_iy), `gap` as in `document_gap`, and the few classes
+    outside the active set with F above all active ones, the worst first, into `new_classes` and `new_count`.
     `order` is sorted by class, so that a row of Delta serves all documents of the class.
     """
     scores, delta, worst = scratch.scores, scratch.delta, room.worst
@@ -97,12 +107,13 @@ def scan(
         base = scores.dtype.type(1 - class_score(outputs, scores, y_i))
 
         top = 0.0  # the largest F among 0 (y_i itself) and the active classes
-        carried = 0.0  # sum of beta F
+        carried, total = 0.0, 0.0  # sums of beta F, and of beta
         for k in range(active_indptr[i], active_indptr[i] + active_count[i]):
             own = outputs.own[active[k]]
             f = np.float64((base + scores[outputs.up[own]] + scores[own]) * delta[own])  # as `find_violators` has it
             top = max(top, f)
             carried += beta[k] * f
+            total += beta[k]
         found = find_violators(
             outputs, scores, scratch.highest, delta, base, top * (1 + 1e-6) + 1e-9, worst, new_classes[i]
         )
@@ -110,7 +121,7 @@ def scan(
             top = max(top, worst[0])
         new_count[i] = found
         slack[i] = top
-        gap[i] = C[i] * top - carried
+        gap[i] = document_gap(outputs.squared, C[i], top, total, carried)
 
 
 @kernel
@@ -212,6 +223,19 @@ def solve_document(Q, F, beta, C, n_active, precision, max_steps):
                 change -= Q[k, low]
             F[k] -= step * change
     return psi_before
+
+
+@inner
+def square_slack(Q, F, n_active, C, total):
+    """Make the QP of a document that of a squared slack, and give its budget; changes Q and F.
+
+    The sum s of beta costs s^2 / (4 C) and has no bound; `total` is what it is before the step.
+    """
+    for k in range(n_active):
+        F[k] -= total / (2 * C)
+        for m in range(n_active):
+            Q[k, m] += 1 / (2 * C)
+    return UNBOUNDED
 
 
 class Scratch(NamedTuple):
@@ -343,14 +367,15 @@ def step_document(
         for k in range(n_active):
             F[k] = path_sum(outputs, scores, active[a_start + k])
 
-    top, carried = 0.0, 0.0
+    top, carried, total = 0.0, 0.0, 0.0
     for k in range(n_active):
         deltas[k] = delta_pair(outputs, y_i, active[a_start + k])
         F[k] = deltas[k] * (1.0 - y_score + F[k])
         top = max(top, F[k])
         carried += beta[a_start + k] * F[k]
+        total += beta[a_start + k]
     slack[i] = top
-    gap[i] = C[i] * top - carried
+    gap[i] = document_gap(outputs.squared, C[i], top, total, carried)
     if gap[i] <= quiet_gap:
         patience[i] = min(patience[i] + 1, MOST_PATIENT)
         next_visit[i] = now + (1 << patience[i])
@@ -368,7 +393,8 @@ def step_document(
             Q[k, m] = deltas[k] * deltas[m] * inner * x_norm2[i]
             Q[m, k] = Q[k, m]
         old[k] = beta[a_start + k]
-    solve_document(Q, F, beta[a_start : a_start + n_active], C[i], n_active, precision * top, 20 * n_active + 20)
+    budget = square_slack(Q, F, n_active, C[i], total) if outputs.squared else C[i]
+    solve_document(Q, F, beta[a_start : a_start + n_active], budget, n_active, precision * top, 20 * n_active + 20)
 
     # w += sum_k d_k Delta_k dPhi_i(k);  u_z = v_z w_z takes v_z^2
     if look > 0:

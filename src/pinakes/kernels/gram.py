@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pinakes.kernels.ascent import solve_document
+from pinakes.kernels.ascent import solve_document, square_slack
 from pinakes.kernels.interior import solve_interior
 from pinakes.kernels.outputs import common, delta_pair
 from pinakes.kernels.pairs import solve_each
@@ -32,6 +32,7 @@ class Dual(NamedTuple):
     psi_selected: np.ndarray  # float64 (n_samples,): the same over S_i only
     carried: np.ndarray  # float64 (n_samples,): sum_y beta_iy F_iy
     alpha: np.ndarray  # float64 (n_samples,): sum_y alpha_iy
+    spent: np.ndarray  # float64 (n_samples,): sum_y beta_iy
     count: np.ndarray  # int64 (n_samples,): classes, or pairs, with alpha > 0
 
 
@@ -45,13 +46,13 @@ def class_tables(outputs, gram, delta):
 
 
 @njit(cache=True, nogil=True)
-def measure(i, C, labels, delta, dual):
-    """Sum up document i: writes its slack, psi, psi_selected, carried, alpha and count."""
+def measure(i, C, squared, labels, delta, dual):
+    """Sum up document i: writes its slack, psi, psi_selected, carried, alpha, spent and count."""
     scores, n_classes = dual.scores[i], len(delta)
     first, last = labels.indptr[i], labels.indptr[i + 1]
     top, top_selected, low, total = 0.0, 0.0, np.inf, 0.0
     moves, moves_selected = 0.0, 0.0  # the largest |F| that has somewhere to go, where each pair has a slack
-    free, carried, alpha = C, 0.0, 0.0
+    spent, carried, alpha = 0.0, 0.0, 0.0
     count = 0
     for r in range(first, last):
         y, q = labels.indices[r], first
@@ -70,32 +71,36 @@ def measure(i, C, labels, delta, dual):
                 moves_selected = max(moves_selected, move)
                 if b > 0:
                     low = min(low, f)
-                    free -= b
+                    spent += b
                     carried += b * f
                     alpha += b * delta[y, k]
                     count += 1
-    if free > 1e-12 * C or count == 0:
-        low = min(low, 0.0)
     dual.slack[i] = total if labels.each else top
+    if squared:  # the derivative along beta is F less that of spent^2 / (4 C); nothing bounds what is spent
+        paid = spent / (2 * C)
+        top, top_selected, low = max(top - paid, 0.0), max(top_selected - paid, 0.0), min(low - paid, 0.0)
+    elif C - spent > 1e-12 * C or count == 0:
+        low = min(low, 0.0)
     dual.psi[i] = moves if labels.each else top - low
     dual.psi_selected[i] = moves_selected if labels.each else top_selected - low
     dual.carried[i] = carried
+    dual.spent[i] = spent
     dual.alpha[i] = alpha
     dual.count[i] = count
 
 
 @njit(cache=True, nogil=True)
-def start(labels, C, delta, dual):
+def start(labels, C, squared, delta, dual):
     """Sum up every document; changes `dual`."""
     for i in range(len(C)):
-        measure(i, C[i], labels, delta, dual)
+        measure(i, C[i], squared, labels, delta, dual)
 
 
 @njit(cache=True, nogil=True)
-def document_step(i, labels, C, gram, delta, row, precision, interior, dual):
+def document_step(i, labels, C, squared, gram, delta, row, precision, interior, dual):
     """Solve the QP over what is selected of document i, then bring the scores of all up to date; changes `dual`.
 
-    `row` holds K(x_i, x_j) for all j; `interior` asks for the interior-point method.
+    `row` holds K(x_i, x_j) for all j; `interior` asks for the interior-point method, which knows no squared slacks.
     """
     n_classes = len(gram)
     first, last = labels.indptr[i], labels.indptr[i + 1]
@@ -130,8 +135,9 @@ def document_step(i, labels, C, gram, delta, row, precision, interior, dual):
         if interior:
             solve_interior(Q, F, beta, C[i])
         else:
+            budget = square_slack(Q, F, n_selected, C[i], beta.sum()) if squared else C[i]
             for _ in range(MOST_CALLS):
-                if solve_document(Q, F, beta, C[i], n_selected, precision, 20 * n_selected + 20) <= precision:
+                if solve_document(Q, F, beta, budget, n_selected, precision, 20 * n_selected + 20) <= precision:
                     break
 
     # scores of x_j change by K(x_i, x_j) change, change = sum of d Delta (gram[y] - gram[k])
@@ -146,4 +152,4 @@ def document_step(i, labels, C, gram, delta, row, precision, interior, dual):
         if row[j] != 0.0 or j == i:
             for k in range(n_classes):
                 dual.scores[j, k] += row[j] * change[k]
-            measure(j, C[j], labels, delta, dual)
+            measure(j, C[j], squared, labels, delta, dual)

@@ -20,7 +20,8 @@ class Outputs(NamedTuple):
     """What the kernels know of the classes: attributes as in `ClassAttributes`, and Delta.
 
     Delta(y, y') = miss[y] + false[a'] - sum over common attributes of both, where a' is the own attribute of y'; for
-    LOSS_MATRIX it is matrix[y, y'].
+    LOSS_MATRIX it is matrix[y, y']. Where `squared`, slacks are squared in the objective, and the root of the loss is
+    in the constraints (solvers/ascent.py): kernels know that root as Delta, and `matrix` has it already.
     """
 
     own: np.ndarray  # int32 (n_classes,)
@@ -38,6 +39,7 @@ class Outputs(NamedTuple):
     multi_indptr: np.ndarray  # int64: … and what that is
     multi_indices: np.ndarray  # int32
     loss_kind: int
+    squared: bool
     miss: np.ndarray  # float64 (n_classes,)
     false: np.ndarray  # float64 (n_padded,): NaN for shared ones, so that no comparison with them holds
     both: np.ndarray  # float64 (n_padded,)
@@ -109,6 +111,9 @@ def delta_row(outputs, y, delta):
                 for a in range(np.uint64(outputs.below[r, 0]), np.uint64(outputs.below[r, 1])):
                     delta[a] -= both
     delta[outputs.own[y]] = 0
+    if outputs.squared:
+        for a in range(np.uint64(outputs.first_own), np.uint64(len(delta))):
+            delta[a] = np.sqrt(delta[a])
 
 
 @inner
@@ -118,7 +123,8 @@ def delta_pair(outputs, y, k):
         return outputs.matrix[y, k]
     if y == k:
         return 0.0
-    return outputs.miss[y] + outputs.false[outputs.own[k]] - common(outputs, outputs.both, y, k)
+    delta = outputs.miss[y] + outputs.false[outputs.own[k]] - common(outputs, outputs.both, y, k)
+    return np.sqrt(delta) if outputs.squared else delta
 
 
 @inner

@@ -40,7 +40,7 @@ def delta_loss(
     taxonomy : Taxonomy
     labels : sequence, optional
         What the columns of indicator matrices stand for; default all nodes.
-    loss : {"tree", "zero-one"}, NodeCosts, matrix or Loss, default="tree"
+    loss : {"tree", "exact", "zero-one"}, NodeCosts, matrix or Loss, default="tree"
         See `pinakes.taxonomy.loss.make_loss`; a matrix goes by all nodes in node order.
     per_document : bool, default=False
         Give the value of every document instead of the mean.
@@ -75,7 +75,7 @@ def set_loss(
         hits = true.common(pred).sizes
         return mean((hits < true.sizes) | (hits < pred.sizes), per_document)
     if not isinstance(delta, NodeLoss):
-        raise ParameterError("loss of set_loss must be 'tree', 'zero-one' or NodeCosts, got a matrix")
+        raise ParameterError("loss of set_loss must be 'tree', 'exact', 'zero-one' or NodeCosts, got a matrix")
     true, pred = true.closed(taxonomy), pred.closed(taxonomy)
     values = np.zeros(true.n_documents)
     for sets, other, cost in ((true, pred, delta.miss), (pred, true, delta.false)):

@@ -137,7 +137,7 @@ def evaluate_labels(
         Adds the ranking metrics.
     labels : sequence, optional
         What the columns of `scores` and of indicator matrices stand for; default all nodes.
-    loss : {"tree", "zero-one"}, NodeCosts, matrix or Loss, default="tree"
+    loss : {"tree", "exact", "zero-one"}, NodeCosts, matrix or Loss, default="tree"
 
     Returns
     -------

@@ -11,6 +11,7 @@ above all classes, or above none, had s_z = 0.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -95,19 +96,24 @@ def widen_classes(
     return sparse.csr_array((alpha.data, columns[alpha.indices], alpha.indptr), shape=shape)
 
 
-def scale_up(weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most: float) -> Beginning:
-    """Give the optimum of one problem as the beginning for one with budgets `most` times as large.
+def scale_up(
+    weights: Rows, alpha: sparse.csr_array, v2: npt.NDArray[Any], most: float, spent: float | None = None
+) -> Beginning:
+    """Give the optimum of one problem as the beginning for one with a C `most` times as large.
 
     D(t alpha) = t sum alpha - t^2/2 |w|^2 is largest at t = sum alpha / |w|^2, and t alpha keeps its budgets as long as
-    t <= most.
+    t <= most. Where slacks are squared there are no budgets, but D loses t^2/2 of the sum of s_i^2 / (2 C_i), which is
+    `spent` with the C there was.
     """
-    norm2 = squared_norm(weights, v2)
-    return Beginning(weights, alpha, min(float(alpha.sum()) / norm2, most) if norm2 > 0 else most)
+    norm2, total = squared_norm(weights, v2), float(alpha.sum())
+    if spent is not None:
+        norm2, most = norm2 + spent / most, math.inf
+    return Beginning(weights, alpha, min(total / norm2, most) if norm2 > 0 else 1.0)
 
 
 def is_useful(model: TaxonomySVC, next_model: TaxonomySVC) -> bool:
     """Whether the end of one model's fit is a beginning for another's."""
-    if not same_setting(model.loss, next_model.loss):
+    if not same_setting(model.loss, next_model.loss) or model.hinge != next_model.hinge:
         return False
     if next_model.tol < DOUBLE_BELOW <= model.tol:
         return False  # weights and dual variables agree less closely than is asked for
@@ -127,7 +133,11 @@ def begin_after(model: TaxonomySVC, next_model: TaxonomySVC) -> Beginning | None
         if not same:
             u = carry_over(u, *((m.taxonomy_, m.attributes_, m.classes_) for m in (model, next_model)))
         weights = rows_from_csr(u, len(v2))
-    return scale_up(weights, alpha, v2, next_model.C / model.C)
+    spent = None
+    if next_model._outputs.squared:
+        s = np.asarray(model._dual[0].sum(axis=1))
+        spent = float(s @ s) / (2 * model.C)  # as if all documents weighed the same: a beginning need not be the best
+    return scale_up(weights, alpha, v2, next_model.C / model.C, spent)
 
 
 def _wider(matrix: sparse.csr_array, n_rows: int, n_columns: int) -> sparse.csr_array:

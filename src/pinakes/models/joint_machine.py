@@ -28,8 +28,9 @@ from pinakes.taxonomy.attributes import ClassAttributes, class_attributes, given
 from pinakes.taxonomy.loss import Loss, NodeLoss, make_loss
 
 SOLVERS = ("ascent", "greedy", "joint", "exhaustive")
-SETTLED = ("loss", "node_weight", "class_attributes", "class_kernel")  # what weights depend on
+SETTLED = ("loss", "hinge", "node_weight", "class_attributes", "class_kernel")  # what weights depend on
 DENSE_ABOVE = 0.5  # share of values that are not 0 above which documents are taken as a matrix
+HINGES = ("linear", "squared")
 TINY, CLOSE = 1000, 1e-10  # so few documents times classes are solved so closely, whatever `tol`: it costs nothing
 
 
@@ -37,6 +38,7 @@ class JointMachine:
     """A part of estimators with the parameters of `TaxonomySVC` that are named here."""
 
     loss: Any
+    hinge: str = "linear"
     node_weight: Any
     class_attributes: Any
     class_kernel: Any
@@ -134,7 +136,8 @@ class JointMachine:
             self.attributes_ = class_attributes(bare, nodes, "equal")
         else:
             self.attributes_ = class_attributes(taxonomy, nodes, self.node_weight)
-        self._outputs = make_outputs(self.attributes_, self._loss)
+        squared = parameters.check_choice(self, "hinge", HINGES) == "squared"
+        self._outputs = make_outputs(self.attributes_, self._loss, squared)
         self._settled = {name: getattr(self, name) for name in SETTLED}
 
     def _check_settled(self) -> None:

@@ -38,7 +38,7 @@ class MinOverPerceptron(LabelSetModel):
     ----------
     taxonomy : Taxonomy, path or None, default=None
         What relates the classes; labels are node ids. None: the classes are unrelated.
-    loss : {"tree", "zero-one"}, NodeCosts or matrix, default="tree"
+    loss : {"tree", "exact", "zero-one"}, NodeCosts or matrix, default="tree"
         Delta: how large a step is. A matrix has a row and a column for each of the classes, in sorted order.
     node_weight : {"equal", "flat", "depth", "normalized"} or mapping of id to v_z, default="equal"
         How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`. "flat"

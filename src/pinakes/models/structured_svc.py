@@ -39,7 +39,7 @@ class StructuredSVC(ClosedOutputModel):
         A tree, with any number of roots; labels are ids of any of its nodes. None: the labels are unrelated.
     C : float, default=1.0
         What a margin violation costs; the sum over documents counts, not the mean.
-    loss : {"tree", "hamming", "zero-one"} or NodeCosts, default="tree"
+    loss : {"tree", "exact", "hamming", "zero-one"} or NodeCosts, default="tree"
         Delta. "tree": half of the nodes in which both sets differ, as elsewhere; NodeCosts: by node; "hamming": all of
         them; "zero-one": 1 for every other set.
     tol : float, default=0.01
@@ -164,7 +164,7 @@ class StructuredSVC(ClosedOutputModel):
         loss = make_loss(given, self.taxonomy_, self.taxonomy_.ids)
         if isinstance(loss, MatrixLoss):
             raise ParameterError(
-                "`loss` of StructuredSVC must be 'tree', 'hamming', 'zero-one' or NodeCosts, got a matrix"
+                "`loss` of StructuredSVC must be 'tree', 'exact', 'hamming', 'zero-one' or NodeCosts, got a matrix"
             )
         if isinstance(loss, NodeLoss):
             return Costs(False, loss.miss[self.nodes_].astype(np.float64), loss.false[self.nodes_].astype(np.float64))

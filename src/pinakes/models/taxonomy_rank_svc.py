@@ -45,7 +45,7 @@ class TaxonomyRankSVC(JointMachine, LabelSetModel):
         What relates the classes; labels are node ids. None: the classes are unrelated.
     C : float, default=1.0
         What a margin violation costs; the sum over documents counts, not the mean.
-    loss : {"tree", "zero-one"}, NodeCosts or matrix, default="tree"
+    loss : {"tree", "exact", "zero-one"}, NodeCosts or matrix, default="tree"
         Delta. A matrix has a row and a column for each of the classes, in sorted order.
     node_weight : {"normalized", "depth", "equal", "flat"} or mapping of id to v_z, default="normalized"
         How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`.

@@ -7,10 +7,9 @@ the first ones, and where they are better there, at other C that were not clearl
 
 Where there are many documents a part of them is enough (pinakes.selection.splits). It is split once, and C is walked
 from 0.2 or 0.3 upwards as long as the score gets better, or else downwards. The standard error of a difference of two
-scores is measured over ten parts of the documents put aside. Where classes have plenty of documents, C goes up only as
-long as that is better by two standard errors: a smaller C is learnt faster. Where they have few, the larger C of two is
-taken if it is not worse by more than one: with all documents the best C is a little larger than with those that are not
-put aside. There a few rounds at each value are enough, too.
+scores is measured over ten parts of the documents put aside. Where classes have few documents, the larger C of two is
+taken if it is not worse by more than that: with all documents the best C is a little larger than with those that are
+not put aside. There a few rounds at each value are enough, too.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ FINE = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
 FIRST_C = 0.25  # or what is nearest to it: small enough to be solved in a few rounds
 N_PARTS = 10  # parts of the documents put aside once that are measured by themselves …
 PART_SIZE = 20  # … of at least so many documents
-CLEAR = 2.0  # standard errors by which a larger C has to be better where there are plenty of documents
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
 SEARCH_SHARE = 0.5  # of `max_seconds`; the rest is for the final fit
 
@@ -69,11 +67,11 @@ class Trial:
     def score(self) -> float:
         return float(np.mean(self.scores))
 
-    def as_good_as(self, other: Trial, n_errors: float = 1.0) -> bool:
-        """Whether its score is at most so many standard errors of their difference below the other's."""
+    def as_good_as(self, other: Trial) -> bool:
+        """Whether its score is at most one standard error of their difference below the other's."""
         below = np.subtract(other.scores, self.scores)
         error = below.std(ddof=1) / math.sqrt(len(below)) if len(below) > 1 else 0.0
-        return bool(below.mean() <= n_errors * error)
+        return bool(below.mean() <= error)
 
 
 class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -100,8 +98,9 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         of a class is never tested on.
     loose_tol : float, default=0.1
         Relative gap of the trials; on branches of the taxonomy they also stop after two or three rounds.
-    class_weight : {"balanced"}, mapping of label to weight, or None, default=None
+    hinge : {"linear", "squared"}, default="linear"
         As in `TaxonomySVC`, like all that follow.
+    class_weight : {"balanced"}, mapping of label to weight, or None, default=None
     fit_intercept : bool, default=False
     intercept_scaling : float, default=1.0
     tol : float, default=0.01
@@ -151,6 +150,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         scoring: Any = "delta_loss",
         cv: Any = None,
         loose_tol: float = 0.1,
+        hinge: str = "linear",
         class_weight: Any = None,
         fit_intercept: bool = False,
         intercept_scaling: float = 1.0,
@@ -167,6 +167,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.scoring = scoring
         self.cv = cv
         self.loose_tol = loose_tol
+        self.hinge = hinge
         self.class_weight = class_weight
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -275,7 +276,16 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ParameterError(f"`Cs` of {type(self).__name__} must be numbers > 0, got {C!r}")
 
     def _model(self, **params: Any) -> TaxonomySVC:
-        same = ("class_weight", "fit_intercept", "intercept_scaling", "tol", "max_iter", "n_jobs", "random_state")
+        same = (
+            "hinge",
+            "class_weight",
+            "fit_intercept",
+            "intercept_scaling",
+            "tol",
+            "max_iter",
+            "n_jobs",
+            "random_state",
+        )
         return TaxonomySVC(self.taxonomy, **{name: getattr(self, name) for name in same}, **params)
 
     def _scorer(self, taxonomy: Taxonomy) -> Callable[[TaxonomySVC, _Tests], list[float]]:
@@ -383,14 +393,14 @@ class _Search:
 
     def climb(self, Cs: list[float], k: int, settings: tuple[Any, Any], here: _Tried) -> _Tried:
         """From Cs[k] go up, and if that does not help down, as long as it gets better; see the head of this file."""
-        best, few = here, self.few
+        best = here
         for C in Cs[k + 1 :]:
             if self.over():
                 return best
             tried = self.try_one(C, settings, best.models)
-            if tried.trial.score > best.trial.score if few else not best.trial.as_good_as(tried.trial, CLEAR):
+            if tried.trial.score > best.trial.score:
                 best = tried
-            elif few and tried.trial.as_good_as(best.trial):
+            elif self.few and tried.trial.as_good_as(best.trial):
                 return tried
             else:
                 break

@@ -10,6 +10,16 @@ alpha / Delta the duality gap is a sum over documents, each part of it >= 0:
 
     P - D = sum_i [ C_i xi_i - sum_y beta_iy F_iy ],     F_iy = Delta(y_i, y) (1 - <w, dPhi_i(y)>)
 
+Where slacks are squared, it is the root of Delta that stands in the constraints (Tsochantaridis et al., JMLR 2005), so
+that the mean of xi_i^2 bounds the mean loss, as the mean slack does above:
+
+    min 1/2 |w|^2 + sum_i C_i xi_i^2  s.t.  <w, dPhi_i(y)> >= 1 - xi_i / sqrt(Delta(y_i, y))  for y != y_i,   xi >= 0
+    max sum alpha_iy - 1/2 |w(alpha)|^2 - sum_i s_i^2 / (4 C_i)    s.t.  alpha >= 0,  s_i = sum_y beta_iy
+
+    P - D = sum_i [ C_i (xi_i - s_i / (2 C_i))^2 + sum_y beta_iy (xi_i - F_iy) ],   beta = alpha / sqrt(Delta)
+
+All else below is the same, with that root for Delta.
+
 One round is
   1. a full scan (threads; the weights are only read): the exact gap, and for each document the few classes outside its
      active set that violate the margin most;
@@ -305,7 +315,7 @@ class _State:
         self.new_classes = np.zeros((n_samples, _most_new(problem)), dtype=code)
         self.new_count = np.zeros(n_samples, dtype=np.int32)
         self.slack = _largest_slack(problem)  # of documents that were not looked at yet, without weights
-        self.gap = problem.C * self.slack
+        self.gap = self.cost()
         self.p_obj = 0.0
         self.next_visit, self.patience = np.zeros(n_samples, dtype=np.int64), np.zeros(n_samples, dtype=np.int64)
         self.now = 0
@@ -319,10 +329,15 @@ class _State:
             carried = np.flatnonzero(self.problem.outputs.v2)
             squares = np.einsum("ij,ij->i", self.rows, self.rows, dtype=np.float64)
             norm2 = float((squares[carried] / self.problem.outputs.v2[carried]).sum())
-        self.p_obj = 0.5 * norm2 + float(self.problem.C @ self.slack)
+        self.p_obj = 0.5 * norm2 + float(self.cost().sum())
         gap = max(float(self.gap.sum()), 0.0)
         relative = gap / self.p_obj if self.p_obj > 0 else 0.0
         return Progress(n_iter, self.p_obj, self.p_obj - gap, relative, self.clock.seconds())
+
+    def cost(self) -> npt.NDArray[np.float64]:
+        """What the slack of each document costs."""
+        xi = self.slack * self.slack if self.problem.outputs.squared else self.slack
+        return np.asarray(self.problem.C * xi)
 
     def go_through(self, order: npt.NDArray[np.int64], very_first: bool) -> None:
         """Let each document find violators and step, part by part; in the very first round parts begin small."""

@@ -21,6 +21,9 @@ Algorithm 1 of the 2004 paper, with the numbers of its steps:
 its later steps do, not with a document drawn at random. `sweeps` visits the documents in random order instead, each
 with its most violated class as in `greedy`: what `ascent` does where the kernel is not linear.
 
+Where slacks are squared (solvers/ascent.py) the same steps climb that dual; psi is then that of the derivatives
+F_iy - s_i / (2 C_i), and the slack's own is 0 always.
+
 The papers stop when the largest psi is at most epsilon. The gap is known at every step, as psi is, and sum_i C_i psi_i
 bounds it; so all of these stop on the relative gap, as `ascent` does, and on epsilon too if asked.
 Scores take n_samples x n_classes numbers, and the classes n_classes x n_classes: these algorithms are for small
@@ -143,6 +146,8 @@ class PaperSolver:
         `rows` are the documents as their kernel sees them, `y` their classes or label sets, and `C` their costs.
         """
         _check_size(y, len(outputs.own))
+        if outputs.squared and self.qp == "interior":
+            raise ParameterError("`qp`='interior' is for slacks that are not squared; use 'pairs'")
         state = _State(rows, y, C, outputs, self.algorithm == "exhaustive", Clock(self.max_seconds))
         state.interior = self.qp == "interior"
         rounds: list[Progress] = []
@@ -194,7 +199,7 @@ class PaperSolver:
 
     def _precision(self, state: _State) -> float:
         """Give the psi at which a document is done: if it were that of all, the rules for stopping were met by far."""
-        return QP_SHARE * max(self.tol * state.p_obj / state.total_C, self.epsilon or 0.0)
+        return QP_SHARE * max(self.tol * state.p_obj / state.largest_budget(), self.epsilon or 0.0)
 
     def _done(self, state: _State) -> bool:
         state.sum_up()
@@ -234,7 +239,7 @@ class _State:
             y = Labels(np.arange(n_samples + 1), y.astype(np.int32), np.zeros(0), False)
         self.labels = y
         self.rows, self.C, self.clock = rows, np.ascontiguousarray(C, dtype=np.float64), clock
-        self.total_C = float(self.C.sum())
+        self.total_C, self.squared = float(self.C.sum()), outputs.squared
         self.interior = False
         self.gram, self.delta = np.empty((n_classes, n_classes)), np.empty((n_classes, n_classes))
         kernels.class_tables(outputs, self.gram, self.delta)
@@ -245,10 +250,10 @@ class _State:
         selected = np.full(shape, all_selected)
         for i in range(n_samples):
             selected[y.indptr[i] : y.indptr[i + 1], y.indices[y.indptr[i] : y.indptr[i + 1]]] = False
-        sums = {name: np.zeros(n_samples) for name in ("slack", "psi", "psi_selected", "carried", "alpha")}
+        sums = {name: np.zeros(n_samples) for name in ("slack", "psi", "psi_selected", "carried", "alpha", "spent")}
         count, scores = np.zeros(n_samples, dtype=np.int64), np.zeros((n_samples, n_classes))
         self.dual = kernels.Dual(scores=scores, beta=np.zeros(shape), selected=selected, count=count, **sums)
-        kernels.start(y, self.C, self.delta, self.dual)  # 2.
+        kernels.start(y, self.C, self.squared, self.delta, self.dual)  # 2.
         self.records: list[tuple[Any, ...]] = []
         self.sum_up()
 
@@ -271,7 +276,9 @@ class _State:
         """Solve the QP over S_i, and bring everything up to date."""
         self.clock.check()
         row = self.rows.row(i)  # the step itself is one call, which an interrupt cannot cut in two
-        kernels.document_step(i, self.labels, self.C, self.gram, self.delta, row, precision, self.interior, self.dual)
+        kernels.document_step(
+            i, self.labels, self.C, self.squared, self.gram, self.delta, row, precision, self.interior, self.dual
+        )
 
     def optimise_all(self, enough: float, precision: float) -> None:
         """Solve the QP over all sets S_i until psi is `enough`, by steps on the document with the largest."""
@@ -285,15 +292,22 @@ class _State:
         """Let what has no weight leave S_i."""
         rows = slice(self.labels.indptr[i], self.labels.indptr[i + 1])
         self.dual.selected[rows] &= self.dual.beta[rows] > 0
-        kernels.measure(i, self.C[i], self.labels, self.delta, self.dual)
+        kernels.measure(i, self.C[i], self.squared, self.labels, self.delta, self.dual)
 
     def sum_up(self) -> None:
         """Set objectives and gap from the sums over each document."""
         dual = self.dual
         alpha, norm2 = float(dual.alpha.sum()), float((dual.alpha - dual.carried).sum())
-        self.p_obj, self.d_obj = 0.5 * norm2 + float(self.C @ dual.slack), alpha - 0.5 * norm2
-        gap = max(float((self.C * dual.slack - dual.carried).sum()), 0.0)
+        cost, spent = self.C * dual.slack, np.zeros(self.n_samples)
+        if self.squared:
+            cost, spent = cost * dual.slack, dual.spent**2 / (4 * self.C)
+        self.p_obj, self.d_obj = 0.5 * norm2 + float(cost.sum()), alpha - 0.5 * norm2 - float(spent.sum())
+        gap = max(float((cost + spent - dual.carried).sum()), 0.0)
         self.gap = gap / self.p_obj if self.p_obj > 0 else 0.0
+
+    def largest_budget(self) -> float:
+        """Give what all beta may sum to: psi times it bounds the gap; of squared slacks, where p_obj is the optimum."""
+        return 2 * math.sqrt(self.total_C * self.p_obj) if self.squared else self.total_C  # sum of 2 C_i xi_i
 
     def record(self, i: int, psi: float) -> None:
         self.sum_up()

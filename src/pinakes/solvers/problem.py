@@ -30,8 +30,11 @@ class Problem:
     outputs: Outputs
 
 
-def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
-    """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks."""
+def make_outputs(attributes: ClassAttributes, loss: Loss, squared: bool = False) -> Outputs:
+    """Lay out classes, attributes and Delta for the kernels; attributes are padded to whole blocks.
+
+    `squared` says that slacks are squared, and the root of the loss stands in the constraints.
+    """
     n_classes, n_attributes = attributes.n_classes, attributes.n_attributes
     first_own = int(attributes.own.min(initial=n_attributes))
     # at least one place stays empty, and the last shared attribute begins a whole window
@@ -79,20 +82,28 @@ def make_outputs(attributes: ClassAttributes, loss: Loss) -> Outputs:
         multi_indptr=multi_paths.indptr,
         multi_indices=multi_paths.indices,
         loss_kind=LOSS_MATRIX if matrix.size else LOSS_NODES,
+        squared=squared,
         miss=class_miss,
         false=padded(own_false, fill=np.nan),
         both=padded(miss + false),
-        matrix=matrix,
+        matrix=np.sqrt(matrix) if squared else matrix,
         below_indptr=below_indptr,
         below=below,
     )
 
 
+def divisors(loss: Loss, squared: bool, y: npt.NDArray[Any], y_hat: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Give what slacks are divided by in the constraints between nodes: Delta, or its root where they are squared."""
+    delta = loss.pairs(y, y_hat)
+    return np.sqrt(delta) if squared else delta
+
+
 def largest_delta(outputs: Outputs) -> npt.NDArray[np.float64]:
-    """Give for each class y a number that no Delta(y, .) is above."""
+    """Give for each class y a number that no Delta(y, .), as kernels know it, is above."""
     if outputs.loss_kind == LOSS_MATRIX:
         return np.asarray(outputs.matrix.max(axis=1))
-    return np.asarray(outputs.miss + outputs.false[outputs.own].max())
+    largest = np.asarray(outputs.miss + outputs.false[outputs.own].max())
+    return np.sqrt(largest) if outputs.squared else largest
 
 
 def _ways_up(attributes: ClassAttributes, n_padded: int) -> tuple[npt.NDArray[np.uint32], Relation]:

@@ -23,6 +23,7 @@ from pinakes.documents import TextFeatures
 from pinakes.errors import InputError, ModelFileError, ParameterError
 from pinakes.models import TaxonomySVC
 from pinakes.models.closed_outputs import ClosedOutputModel
+from pinakes.models.joint_machine import HINGES
 from pinakes.models.label_set_model import LabelSetModel
 from pinakes.solvers.ascent import Progress
 from pinakes.storage import label_sets
@@ -175,6 +176,8 @@ def _svc_state(model: TaxonomySVC) -> tuple[dict[str, Any], Tensors]:
         "n_iter": model.n_iter_,
         "history": [[p.n_iter, p.p_obj, p.d_obj, p.gap, p.seconds] for p in model.history_],
     }
+    if model.hinge != "linear":  # which is what a file says by not saying anything
+        header["hinge"] = model.hinge
     return header, tensors | _taxonomy_state(taxonomy) | _weights_state(attributes, weights)
 
 
@@ -293,6 +296,7 @@ def _svc_from_state(fields: Fields, tensors: Tensors) -> TaxonomySVC:
         loss=_read_loss(fields, tensors, taxonomy),
         node_weight=_read_node_weight(fields),
         **_read_weighting(fields, taxonomy),
+        hinge=fields.text("hinge", choices=HINGES) if "hinge" in fields else "linear",
         tol=fields.number("tol", above=0),
         max_iter=fields.integer("max_iter", minimum=1),
         solver=fields.text("solver"),

@@ -6,8 +6,9 @@
 with anc(y) the node y and everything above it, miss_z = f_z c_z and false_z = f_z cbar_z: f_z people follow
 node z, each is owed c_z for a document that did not reach them and cbar_z for one that should not have. With
 f = 1 and c = cbar = 1/2 ("tree") this is half the symmetric difference of the ancestor sets: half the path
-length in a tree. Two other losses stand beside it: zero-one, and any matrix. All of them are asked by node
-numbers of the taxonomy, and none forms a table of all nodes by all nodes.
+length in a tree. With f = 1/10 for the nodes that are no classes ("exact") what counts most is the class itself, and
+how far off an answer is still tells mistakes apart. Two other losses stand beside it: zero-one, and any matrix. All of
+them are asked by node numbers of the taxonomy, and none forms a table of all nodes by all nodes.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from pinakes.taxonomy.taxonomy import Relation, Taxonomy
 
 Floats = npt.NDArray[np.float64]
 Cost = float | Mapping[str, float] | Sequence[float] | Floats
-LossSpec = Any  # "tree", "zero-one", NodeCosts, a square matrix, or a Loss
+LossSpec = Any  # "tree", "exact", "zero-one", NodeCosts, a square matrix, or a Loss
 
+NAMES = ("tree", "exact", "zero-one")
+WANTED = "loss must be 'tree', 'exact', 'zero-one', NodeCosts or a square matrix"
+BEYOND = 0.1  # in "exact", how many follow a node that is no class; 1 follows a class
 PAIRS_AT_ONCE = 1 << 15  # keeps the merged ancestor sets of a chunk within the cache
 
 
@@ -190,13 +194,14 @@ def make_loss(spec: LossSpec, taxonomy: Taxonomy, classes: Sequence[str] | None 
 
     Parameters
     ----------
-    spec : {"tree", "zero-one"}, NodeCosts, square array or Loss
-        Half the symmetric difference of ancestor sets; 1 for every mistake; costs by node; any table with a
-        zero diagonal and positive values elsewhere, rows the right class; or a loss that is ready.
+    spec : {"tree", "exact", "zero-one"}, NodeCosts, square array or Loss
+        Half the symmetric difference of ancestor sets; the same with a tenth of the cost for nodes that are no classes;
+        1 for every mistake; costs by node; any table with a zero diagonal and positive values elsewhere, rows the right
+        class; or a loss that is ready.
     taxonomy : Taxonomy
     classes : sequence of str, optional
-        The ids between which the loss must be positive and, for a table, the order of its rows. Default: the
-        leaves, and for a table all nodes in node order.
+        The ids between which the loss must be positive, those that count in full for "exact", and, for a table, the
+        order of its rows. Default: the leaves, and for a table all nodes in node order.
 
     Examples
     --------
@@ -212,15 +217,16 @@ def make_loss(spec: LossSpec, taxonomy: Taxonomy, classes: Sequence[str] | None 
         _check_positive(loss, _class_nodes(classes, taxonomy) if classes is not None else taxonomy.leaves)
         return loss
     if isinstance(spec, str):
-        if spec == "tree":
-            half = np.full(len(taxonomy), 0.5)
-            return NodeLoss(taxonomy, half, half)
         if spec == "zero-one":
             return ZeroOneLoss(taxonomy)
-        raise ParameterError(
-            f"loss must be 'tree', 'zero-one', NodeCosts or a square matrix, got {spec!r}"
-            f"{closest(spec, ['tree', 'zero-one'])}"
-        )
+        if spec in NAMES:
+            half = np.full(len(taxonomy), 0.5)
+            if spec == "exact":
+                counted = taxonomy.leaves if classes is None else _class_nodes(classes, taxonomy)
+                half *= BEYOND
+                half[counted] = 0.5
+            return NodeLoss(taxonomy, half, half)
+        raise ParameterError(f"{WANTED}, got {spec!r}{closest(spec, NAMES)}")
     nodes = np.arange(len(taxonomy)) if classes is None else _class_nodes(classes, taxonomy)
     return MatrixLoss(taxonomy, _checked_matrix(spec, taxonomy, nodes), nodes)
 
@@ -307,7 +313,7 @@ def _checked_matrix(spec: Any, taxonomy: Taxonomy, nodes: npt.NDArray[np.int64])
         matrix = np.array(spec, dtype=np.float64)
     except (TypeError, ValueError):
         kind = type(spec).__name__
-        raise ParameterError(f"loss must be 'tree', 'zero-one', NodeCosts or a square matrix, got {kind}") from None
+        raise ParameterError(f"{WANTED}, got {kind}") from None
     if matrix.shape != (len(nodes), len(nodes)):
         raise ParameterError(
             f"a loss matrix needs one row and column for each of the {len(nodes)} classes, got shape {matrix.shape}"
