@@ -25,7 +25,7 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
     files = []
     panels = kind_of(report).panels
     for name, part in report["sets"].items():
-        rows = {key: row for key, row in part["systems"].items() if "missing" not in row}
+        rows = _shown({key: row for key, row in part["systems"].items() if "missing" not in row})
         if not rows:
             continue
         figure, axes = plt.subplots(1, len(panels), figsize=(14, 5.4), constrained_layout=True)
@@ -45,6 +45,12 @@ def draw(report: dict[str, Any], out: Path) -> list[Path]:
             figure.savefig(files[-1], dpi=150, metadata={"Date": None} if suffix == "svg" else None)
         plt.close(figure)
     return files
+
+
+def _shown(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Leave out those of ours that have neither a curve nor a C of their choice, where one with such a C is there."""
+    curves = {row["cut"][0] for row in rows.values() if row["cut"]}
+    return {key: row for key, row in rows.items() if f"{key}:C=cv" not in rows or key in curves}
 
 
 def _panel(axis: Any, rows: dict[str, dict[str, Any]], measure: str) -> None:
