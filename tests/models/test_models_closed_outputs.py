@@ -210,7 +210,7 @@ def test_lattices_are_refused_with_a_way_out(estimator):
         (HardPerceptron, {"taxonomy": 7}, "`taxonomy` must be a Taxonomy, a path or None, got int"),
         (StructuredSVC, {"C": 0}, "`C` of StructuredSVC must be a number > 0, got 0"),
         (StructuredSVC, {"loss": 1 - np.eye(2)}, "`loss` of StructuredSVC must be .* got a matrix"),
-        (StructuredSVC, {"loss": "treee"}, "loss must be 'tree', 'zero-one', .*got 'treee'"),
+        (StructuredSVC, {"loss": "treee"}, "loss must be 'tree', 'exact', 'zero-one', .*got 'treee'"),
     ],
 )
 def test_bad_settings_are_named(estimator, settings, message):

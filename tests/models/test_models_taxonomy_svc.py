@@ -233,7 +233,7 @@ def test_documents_without_features_are_answered():
         ({"node_weight": {"z": 1.0}}, "`node_weight` names 'z', which is not in the taxonomy"),
         ({"node_weight": {"a": -1.0}}, "`node_weight` must be finite and >= 0, got -1.0 for 'a'"),
         ({"taxonomy": 7}, "`taxonomy` must be a Taxonomy, a path or None, got int"),
-        ({"loss": "treee"}, "loss must be 'tree', 'zero-one', .*got 'treee'"),
+        ({"loss": "treee"}, "loss must be 'tree', 'exact', 'zero-one', .*got 'treee'"),
     ],
 )
 def test_bad_settings_are_named(settings, message):
