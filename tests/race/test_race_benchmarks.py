@@ -240,3 +240,11 @@ def test_early_stops_are_as_late_as_they_may_be():
         counted = runner.again(1 + np.ceil(runner.settings["max_seconds"]))
     assert counted == 4.0
     assert runner.tries <= 5
+
+
+def test_plots_leave_out_what_has_a_twin_with_a_chosen_c():
+    def part(**rows):
+        return {name.replace("_cv", ":C=cv"): {"cut": cut} for name, cut in rows.items()}
+
+    rows = part(tree=None, tree_cv=None, exact=None, exact_cv=None, flat=None, peer=None, **{"tree@1": ("tree", "1")})
+    assert set(plot._shown(rows)) == {"tree", "tree:C=cv", "exact:C=cv", "flat", "peer", "tree@1"}

@@ -59,8 +59,7 @@ class TaxonomySVC(JointMachine, ClassifierMixin, BaseEstimator):  # type: ignore
         Delta. "exact" is "tree" with a tenth of the cost for nodes that are no classes: exact hits count for more. A
         matrix has a row and a column for each of the classes, in sorted order.
     hinge : {"linear", "squared"}, default="linear"
-        How margin violations add up. "linear" is the papers'; "squared" answers a little better on most corpora, and
-        wants a smaller C, of about 0.3.
+        How margin violations add up. "linear" is the papers'; "squared" is often a little better: try C around 0.3.
     node_weight : {"normalized", "depth", "equal", "flat"} or mapping of id to v_z, default="normalized"
         How strongly a node is shared by what lies below it; see `pinakes.taxonomy.attributes.node_weights`.
         "flat" shares nothing.
