@@ -15,6 +15,7 @@ from pinakes.errors import ConvergenceWarning, ParameterError
 from pinakes.selection import splits, taxonomy_svc_cv
 from pinakes.selection.splits import choose_branches, make_splits
 from pinakes.selection.taxonomy_svc_cv import Trial
+from pinakes.taxonomy.loss import NodeCosts, make_loss
 
 PATHS = [f"{a}/{a}{b}" for a in "abc" for b in "def"]
 
@@ -45,16 +46,18 @@ def test_the_final_model_is_a_plain_fit_with_the_chosen_settings(problem):
         assert set(m.predict(X, below="a")) <= {"a/ad", "a/ae", "a/af"}
 
 
-def test_trials_score_as_a_grid_search_with_the_same_splits(problem):
-    """A tight loose_tol: warm starts must not change the numbers."""
+@pytest.mark.parametrize("loss", ["tree", "exact", NodeCosts(f={"a": 5.0}, cbar=2.0), 3 - 3 * np.eye(9)])
+def test_trials_score_as_a_grid_search_with_the_same_splits(problem, loss):
+    """A tight loose_tol: warm starts must not change the numbers. Delta is what is learnt with."""
     taxonomy, X, y = problem
     Cs, weights = [0.1, 1.0, 10.0], ["normalized", "flat"]
     splits = list(KFold(3, shuffle=True, random_state=1).split(X))
-    ours = TaxonomySVCCV(taxonomy, Cs=Cs, node_weights=weights, cv=splits, loose_tol=1e-5, tol=1e-5).fit(X, y)
+    settings = {"cv": splits, "loose_tol": 1e-5, "tol": 1e-5}
+    ours = TaxonomySVCCV(taxonomy, Cs=Cs, node_weights=weights, losses=[loss], **settings).fit(X, y)
     theirs = GridSearchCV(
-        TaxonomySVC(taxonomy, tol=1e-5),
+        TaxonomySVC(taxonomy, tol=1e-5, loss=loss),
         {"C": Cs, "node_weight": weights},
-        scoring=metrics.scorer("delta_loss", taxonomy),
+        scoring=metrics.scorer("delta_loss", taxonomy, make_loss(loss, taxonomy, sorted(set(y)))),
         cv=splits,
     ).fit(X, y)
     expected = {
@@ -144,14 +147,22 @@ def test_of_equal_values_the_larger_is_taken_where_documents_are_few(problem, en
     assert walk(problem, table, "plenty", noise=1e-2) == ([0.3, 1.0, 3.0], chosen)
 
 
-def test_a_trial_that_begins_anew_makes_as_many_rounds_as_the_first(problem):
+@pytest.mark.parametrize(("enough", "chosen"), [(1000, 0.3), (200, 0.1)])
+def test_a_smaller_value_has_to_be_clearly_better_where_documents_are_few(problem, enough, chosen, monkeypatch):
+    """Below 0.3, a little better by less than their standard error at 0.1, and clearly worse at 0.05."""
+    monkeypatch.setattr(taxonomy_svc_cv, "PLENTY", enough)
+    table = {0.05: 4.0, 0.1: 5.0 + 2e-3, 0.3: 5.0, 1.0: 3.0}
+    assert walk(problem, table, "plenty", noise=0.1)[1] == chosen
+
+
+@pytest.mark.parametrize("cv", [3, 0.2])
+def test_every_trial_is_solved_to_the_same_gap(problem, cv):
+    """Also the first, which begins from nothing, and those that cannot go on from another one."""
     taxonomy, X, y = problem
-    rounds, ends = [], []
-    m = TaxonomySVCCV(taxonomy, Cs=[1.0], losses=["tree", "zero-one"], node_weights=["normalized", "depth"], cv=0.2)
-    m.fit(sparse.csr_array(X), y, report=rounds.append, report_trial=lambda trial: ends.append(len(rounds)))
-    made = dict(zip([(t.params["loss"], t.params["node_weight"]) for t in m.trials_], np.diff([0, *ends]), strict=True))
-    assert made["tree", "normalized"] == made["zero-one", "normalized"] == 3
-    assert made["tree", "depth"] == 2
+    losses, weights = ["tree", "zero-one"], ["normalized", "depth"]
+    m = TaxonomySVCCV(taxonomy, losses=losses, node_weights=weights, cv=cv, loose_tol=0.03).fit(X, y)
+    assert len(m.trials_) > 4
+    assert all(0.003 < trial.gap <= 0.03 for trial in m.trials_)
 
 
 def test_scores_that_cannot_be_told_apart():

@@ -1,8 +1,8 @@
 """Pinakes: `TaxonomySVC`; options are its parameters.
 
-Two are not: ``C=cv`` lets `TaxonomySVCCV` choose C, by Delta, or by accuracy where the loss is zero-one; and
-``finish_by`` has training end, all included, by that many seconds after its start: it is tried a few times with more or
-less time for the solver, and the latest that was in time counts.
+Two are not: ``C=cv`` lets `TaxonomySVCCV` choose C, by the loss that is learnt with; and ``finish_by`` has training
+end, all included, by that many seconds after its start: it is tried a few times with more or less time for the solver,
+and the latest that was in time counts.
 """
 
 from __future__ import annotations
@@ -122,10 +122,8 @@ class Ours(Runner):
         if settings.get("C") != "cv":
             return TaxonomySVC(self.taxonomy, **settings)
         del settings["C"]
-        loss = settings.pop("loss", "tree")
-        chosen = {"losses": [loss], "node_weights": [settings.pop("node_weight", "normalized")]}
-        chosen["scoring"] = "accuracy" if loss == "zero-one" else "delta_loss"
-        return pinakes.TaxonomySVCCV(self.taxonomy, **chosen | settings)
+        chosen = {"losses": [settings.pop("loss")], "node_weights": [settings.pop("node_weight", "normalized")]}
+        return pinakes.TaxonomySVCCV(self.taxonomy, **chosen, **settings)
 
 
 if __name__ == "__main__":

@@ -66,7 +66,11 @@ TEXT_OPTIONS = ["ngrams", "min_df", "max_features", "hashing"]
     show_default=True,
     help="How strongly nodes are shared; flat ignores the taxonomy, auto chooses.",
 )
-@click.option("--scoring", metavar="METRIC", help="What auto looks for: the name of a metric.  [default: delta_loss]")
+@click.option(
+    "--scoring",
+    metavar="METRIC",
+    help="What auto looks for: the name of a metric; what mistakes cost is told by --loss.  [default: delta_loss]",
+)
 @click.option("--balanced", is_flag=True, help="Every category counts the same in sum, however many documents it has.")
 @click.option("--bias", is_flag=True, help="Learn a constant for every category.")
 @click.option("--tol", type=Number(), default=0.01, show_default=True, help="Relative duality gap to stop at.")

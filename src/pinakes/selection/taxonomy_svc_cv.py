@@ -1,15 +1,16 @@
 """`TaxonomySVCCV`: C, node weights and loss of a `TaxonomySVC`, chosen on documents put aside.
 
-Trials are solved loosely: a relative gap of 0.1 tells good values of C from bad ones. Each begins where the one before
-ended. The optimum of one C, scaled to the budgets of the next, is a good beginning for it, and so is the
-optimum under other node weights (pinakes.models.continuation). Other node weights and losses are tried at the best C of
-the first ones, and where they are better there, at other C that were not clearly worse.
+Trials are solved loosely, all to the same relative gap: 0.05 tells good values of C from bad ones; with 0.1 the trial
+that begins from nothing scores worse than those after it, which begin where the one before ended. The optimum of one C,
+scaled to the budgets of the next, is a good beginning for it, and so is the optimum under other node weights
+(pinakes.models.continuation). Other node weights and losses are tried at the best C of the first ones, and where they
+are better there, at other C that were not clearly worse.
 
 Where there are many documents a part of them is enough (pinakes.selection.splits). It is split once, and C is walked
 from 0.2 or 0.3 upwards as long as the score gets better, or else downwards. The standard error of a difference of two
 scores is measured over ten parts of the documents put aside. Where classes have few documents, the larger C of two is
-taken if it is not worse by more than that: with all documents the best C is a little larger than with those that are
-not put aside. There a few rounds at each value are enough, too.
+taken if it is not worse by more than that, on the way up and on the way down: with all documents the best C is a little
+larger than with those that are not put aside.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ from pinakes.models.parameters import check_number
 from pinakes.models.scoring import Ranking
 from pinakes.models.weighting import sample_weights
 from pinakes.selection.splits import MANY, PLENTY, divide, make_splits
-from pinakes.solvers.ascent import N_AGAIN, N_ROUGH, Progress
+from pinakes.solvers.ascent import Progress
 from pinakes.taxonomy import Taxonomy
-from pinakes.taxonomy.loss import NodeCosts
+from pinakes.taxonomy.loss import Loss, NodeCosts, make_loss
 
 COARSE = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # values of C to try
 # where classes have plenty of documents to tell them by
 FINE = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0)
-FIRST_C = 0.25  # or what is nearest to it: small enough to be solved in a few rounds
+FIRST_C = 0.25  # or what is nearest to it: small enough to be solved in little time
 N_PARTS = 10  # parts of the documents put aside once that are measured by themselves …
 PART_SIZE = 20  # … of at least so many documents
 CLEARLY = 0.02  # a C that is worse by this share with the first settings is not tried with others
@@ -88,16 +89,17 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     losses : sequence, default=("tree",)
         Losses to learn with, those expected to be best first.
     scoring : str or callable, default="delta_loss"
-        What is best: the name of a metric (`pinakes.metrics.METRICS`; Delta is that of the tree), or a function of
-        (estimator, X, y) for which greater is better, such as `pinakes.metrics.scorer` gives.
+        What is best: the name of a metric (`pinakes.metrics.METRICS`), or a function of (estimator, X, y) for which
+        greater is better, such as `pinakes.metrics.scorer` gives. Delta is what is learnt with, the first of `losses`:
+        with "exact" C is chosen for exact hits, and with costs for what they add up to.
     cv : int, float, splitter or None, default=None
         Number of folds; or the share of the documents that is put aside once; or what scikit-learn takes. None: 3 folds
         of fewer than 5,000 documents; of more, a part that is split once: whole branches of the taxonomy with three
         tenths of the documents, or 30,000 if that is less, a fifth of them put aside; or, where classes have 50
         documents and more on average, a fifth of the documents to learn from and the rest to test on. The only document
         of a class is never tested on.
-    loose_tol : float, default=0.1
-        Relative gap of the trials; on branches of the taxonomy they also stop after two or three rounds.
+    loose_tol : float, default=0.05
+        Relative gap of the trials.
     hinge : {"linear", "squared"}, default="linear"
         As in `TaxonomySVC`, like all that follow.
     class_weight : {"balanced"}, mapping of label to weight, or None, default=None
@@ -149,7 +151,7 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         losses: Sequence[Any] = ("tree",),
         scoring: Any = "delta_loss",
         cv: Any = None,
-        loose_tol: float = 0.1,
+        loose_tol: float = 0.05,
         hinge: str = "linear",
         class_weight: Any = None,
         fit_intercept: bool = False,
@@ -291,7 +293,8 @@ class TaxonomySVCCV(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scorer(self, taxonomy: Taxonomy) -> Callable[[TaxonomySVC, _Tests], list[float]]:
         """Give the function that measures a model on each part of the documents put aside."""
         if isinstance(self.scoring, str):
-            return partial(_measure, metrics.get_metric(self.scoring), taxonomy)
+            loss = make_loss(self.losses[0], taxonomy, [str(k) for k in self.classes_])
+            return partial(_measure, metrics.get_metric(self.scoring), loss)
         if not callable(self.scoring):
             raise ParameterError(
                 f"`scoring` of {type(self).__name__} must be the name of a metric or a function of (estimator, X, y), "
@@ -314,7 +317,7 @@ class _Tests:
         return cls(X[order], y[order], [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)])
 
 
-def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, tests: _Tests) -> list[float]:
+def _measure(metric: metrics.Metric, loss: Loss, model: TaxonomySVC, tests: _Tests) -> list[float]:
     """Measure a model, greater is better; labels are given as nodes, which metrics need not look up."""
     nodes = model._nodes
     true, labels = nodes[np.searchsorted(model.classes_, tests.y)], nodes.tolist()
@@ -323,7 +326,10 @@ def _measure(metric: metrics.Metric, taxonomy: Taxonomy, model: TaxonomySVC, tes
     else:
         best = nodes[model.rank(tests.X, 1).classes[:, 0]]
         found = (best[part] for part in tests.parts)
-    values = [float(metric(true[part], some, taxonomy, labels)) for part, some in zip(tests.parts, found, strict=True)]
+    values = [
+        float(metric(true[part], some, loss.taxonomy, labels, loss=loss))
+        for part, some in zip(tests.parts, found, strict=True)
+    ]
     return values if metric.greater_is_better else [-value for value in values]
 
 
@@ -408,7 +414,7 @@ class _Search:
             if self.over():
                 break
             tried = self.try_one(C, settings, best.models)
-            if tried.trial.score <= best.trial.score:
+            if tried.trial.score <= best.trial.score or (self.few and best.trial.as_good_as(tried.trial)):
                 break
             best = tried
         return best
@@ -424,8 +430,6 @@ class _Search:
         for k, part in enumerate(self.parts):
             model = self.owner._model(**params).set_params(tol=max(self.owner.loose_tol, self.owner.tol))
             before = previous[k] if previous is not None and is_useful(previous[k], model) else None
-            if self.once and self.few:
-                model.max_iter = min(model.max_iter, N_ROUGH if before is None else N_AGAIN)
             if self.until < math.inf:
                 model.max_seconds = max(self.until - time.perf_counter(), 1e-3)
             with warnings.catch_warnings():
