@@ -10,6 +10,7 @@ from numba import njit
 
 from pinakes.kernels import outputs as kernels
 from pinakes.kernels.ascent import find_violators
+from pinakes.kernels.ranking import find_best
 from pinakes.kernels.rows import BLOCK
 from pinakes.solvers.problem import make_outputs
 from pinakes.taxonomy.attributes import class_attributes
@@ -40,6 +41,14 @@ def find(outputs, scores, delta, base, threshold, most):
     highest = np.zeros(outputs.first_own + 2)
     found = find_violators(outputs, scores, highest, delta, base, threshold, worst, classes)
     return worst[:found], classes[:found]
+
+
+@njit
+def rank(outputs, scores, most):
+    values, classes = np.zeros(most, dtype=scores.dtype), np.zeros(most, dtype=np.int32)
+    kernels.sum_down(outputs, scores, np.zeros(len(outputs.multi)))
+    find_best(outputs, scores, np.zeros(outputs.first_own + 2, dtype=scores.dtype), classes, values)
+    return values, classes
 
 
 @st.composite
@@ -97,6 +106,18 @@ def test_the_worst_violators_are_found(problem, by_margin, most, threshold):
     np.testing.assert_array_equal(worst, np.sort(violation[violation > threshold])[::-1][:most])
     np.testing.assert_array_equal(violation[classes], worst)
     assert len(set(classes)) == len(classes)
+
+
+@given(problem=problems(), most=st.integers(1, 5), dtype=st.sampled_from(["f4", "f8"]), equal=st.booleans())
+@settings(max_examples=200, deadline=None)
+def test_the_best_are_found_and_of_equals_the_lower_class_first(problem, most, dtype, equal):
+    *_, outputs, _, scores = problem
+    scores = np.zeros_like(scores, dtype) if equal else scores.astype(dtype)
+    found = score_all(outputs, scores.copy())
+    order = np.lexsort([np.arange(len(found)), -found])[:most]
+    values, classes = rank(outputs, scores, len(order))
+    np.testing.assert_array_equal(classes, order)
+    np.testing.assert_array_equal(values, found[order])
 
 
 @given(problem=problems())
